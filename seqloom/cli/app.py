@@ -1,0 +1,139 @@
+"""The command line: one verb a file, imported when it is used; every error is a sentence and an exit code.
+
+Exit codes: 0 fine, 2 usage, 3 bad data, 4 bad model folder, 5 training gave up, 130 / 143 interrupted and saved.
+Data goes to standard output, everything else to standard error.
+"""
+
+import errno
+import inspect
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
+from typing import Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+from seqloom import __version__
+from seqloom.errors import SeqloomError, TrainingError, UsageError, did_you_mean
+
+VERBS = {
+    "train": "Train a model on pairs; the same command again goes on where it stopped.",
+    "translate": "Translate text, one line in, one line out.",
+    "evaluate": "Measure a model on pairs it has not seen.",
+    "doctor": "Look for what is wrong with a file of pairs.",
+    "info": "Tell what a model folder holds.",
+    "recipes": "List the built-in recipes, or print one.",
+    "demo": "Train, measure and try a model in a few minutes, without any data of your own.",
+}
+
+ABOUT = "Seqloom: a two-column file becomes a trained, measured, translating model."
+
+EXAMPLES = """\
+Examples:
+    seqloom demo
+    seqloom doctor pairs.tsv
+    seqloom train pairs.tsv --out runs/x --budget 20m
+    echo "a sentence" | seqloom translate runs/x
+    seqloom evaluate runs/x test.tsv
+
+`seqloom VERB --help` tells more. `seqloom --install-completion` teaches your shell the commands.
+"""
+
+
+def build_app(in_full: Collection[str] = ()) -> App:
+    """The commands. Those in `in_full` are imported and show their own help; the others are a line in the list."""
+    app = App(
+        name="seqloom",
+        help=ABOUT,
+        help_epilogue=EXAMPLES,
+        help_format="plaintext",
+        version=__version__,
+        default_parameter=Parameter(negative=(), show_default=shown_default),
+        suppress_keyboard_interrupt=False,
+    )
+    for order, (verb, line) in enumerate(VERBS.items()):
+        if verb in in_full:
+            function = getattr(import_module(f"seqloom.cli.{verb}"), verb)
+            app.command(function, name=verb, help_epilogue=examples(function), sort_key=order)
+        else:
+            app.command(f"seqloom.cli.{verb}:{verb}", name=verb, help=line, sort_key=order)
+    app.register_install_completion_command(help="Install completion for your shell.", help_epilogue="")
+    return app
+
+
+def examples(command: Callable[..., object]) -> str:
+    """The last section of a command's docstring; cyclopts shows the sections before it, but not this one."""
+    _, _, found = inspect.cleandoc(command.__doc__ or "").partition("Examples\n--------\n")
+    return f"Examples:\n{found}\n" if found else ""
+
+
+def shown_default(default: Any) -> Any:
+    """Nothing for a flag that is off and a list that is empty: `[default: False]` tells nobody anything."""
+    return None if default is False or default == () else default
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run one command line; the exit code."""
+    speak_utf8()
+    tokens = sys.argv[1:] if tokens is None else list(tokens)
+    try:
+        refuse_unknown_verb(tokens[:1])
+        code = build_app(in_full=tokens[:1])(
+            tokens, result_action="return_value", exit_on_error=False, print_error=False
+        )
+        sys.stdout.flush()
+        return code or 0
+    except BrokenPipeError:
+        return leave_broken_pipe()
+    except Exception as error:
+        return explain(error, tokens)
+    except KeyboardInterrupt:
+        return 130
+
+
+def refuse_unknown_verb(first: Sequence[str]) -> None:
+    """cyclopts would import every command to say the same."""
+    for word in first:
+        if word not in VERBS and not word.startswith("-"):
+            raise UsageError(f"{word}: no such command.{did_you_mean(word, VERBS)} Commands: {', '.join(VERBS)}.")
+
+
+def explain(error: Exception, tokens: Sequence[str]) -> int:
+    """Print what went wrong, for a person; the exit code. Only a fault of ours shows a traceback."""
+    match error:
+        case SeqloomError():
+            say(str(error))
+            return error.exit_code
+        case CycloptsError():
+            verb = f" {tokens[0]}" if tokens and tokens[0] in VERBS else ""
+            say(f"{error}\nSee `seqloom{verb} --help`.")
+            return UsageError.exit_code
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            say(f"{error.filename or 'the output'}: the disk is full. Make room and run the same command again.")
+            return TrainingError.exit_code
+        case OSError(filename=str() as name):
+            say(f"{name}: {error.strerror}")
+            return UsageError.exit_code
+    traceback.print_exception(error)
+    say("this is a fault of Seqloom, not yours. Please report it, with the lines above.")
+    return 1
+
+
+def say(message: str) -> None:
+    print(f"seqloom: {message}", file=sys.stderr)
+
+
+def speak_utf8() -> None:
+    """Text in and out is UTF-8 whatever the locale says."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+
+
+def leave_broken_pipe() -> int:
+    """The reader (`| head`) has gone: end quietly, as other tools do."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141

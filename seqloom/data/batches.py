@@ -1,0 +1,25 @@
+"""A store and a sampler as the epochs of batches that a training loop asks for."""
+
+from seqloom.data.batch import Batch, collate
+from seqloom.data.sampler import Indices, Plan, Sampler
+from seqloom.data.store import Store
+
+NAMED = 5  # lines named of a batch
+
+
+class StoreBatches:
+    def __init__(self, store: Store, batch_tokens: int, seed: int) -> None:
+        self.store = store
+        lengths = (store.source_lengths, store.target_lengths)
+        self.sampler = Sampler(*lengths, batch_tokens, seed, store.corpora, store.weights)
+
+    def epoch(self, number: int) -> Plan:
+        return self.sampler.epoch(number)
+
+    def load(self, indices: Indices) -> Batch:
+        return collate(self.store, indices)
+
+    def where(self, indices: Indices) -> str:
+        """The lines of a batch, the first few by name: for messages about it."""
+        more = f" and {len(indices) - NAMED} more" if len(indices) > NAMED else ""
+        return ", ".join(self.store.where(int(index)) for index in indices[:NAMED]) + more

@@ -1,0 +1,184 @@
+"""Pairs -> the files of a token store, in one pass and in bounded memory."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, compress
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seqloom.config import DataConfig
+from seqloom.data.account import Account
+from seqloom.data.corpus import CorpusSpec, Fault, Pair, Row, checked_rows
+from seqloom.data.hold_out import HoldOut
+from seqloom.data.origin import data_hash
+from seqloom.data.store import COLUMNS, EXCLUDED, MANIFEST, SIDES, TEXTS
+from seqloom.errors import DataError
+from seqloom.text.sides import Tokenizers
+
+MOST_ROWS, MOST_CHARS = 4096, 1 << 20  # of a chunk that is encoded at once: enough for all cores, little to hold
+Progress = Callable[[int], None]  # called with the number of records done
+
+
+class Builder:
+    """Writes one store into an empty folder."""
+
+    def __init__(self, folder: Path, tokenizers: Tokenizers, config: DataConfig, seed: int, progress: Progress) -> None:
+        self.folder, self.tokenizers, self.config, self.progress = folder, tokenizers, config, progress
+        self.hold_out = HoldOut[tuple[int, Pair]](config.valid_pairs, seed)
+        largest = max(len(tokenizers.source), len(tokenizers.target))
+        self.dtype = np.dtype(np.uint16 if largest <= 1 << 16 else np.uint32)
+        self.done = 0
+
+    def build(self, specs: Sequence[CorpusSpec], valid_specs: Sequence[CorpusSpec], origin: dict[str, Any]) -> None:
+        """Both parts, the list of what was left out, and the manifest last."""
+        with (self.folder / EXCLUDED).open("w", encoding="utf-8", newline="\n") as listing:
+            listing.write("file\tline\treason\n")
+            accounts = {"train": self.write_part("train", specs, listing, holding_out=not valid_specs)}
+            if valid_specs:
+                accounts["valid"] = self.write_part("valid", valid_specs, listing, holding_out=False)
+            else:
+                accounts["valid"] = accounts["train"]
+                self.move_held_out(accounts["train"].kept)
+        files = sorted(file for file in self.folder.rglob("*") if file.is_file())
+        manifest = {
+            "data_hash": data_hash(origin),
+            "held_out": not valid_specs,
+            "dtype": self.dtype.name,
+            "corpora": {"train": names_and_weights(specs), "valid": names_and_weights(valid_specs or specs)},
+            "accounts": {part: dataclasses.asdict(account) for part, account in accounts.items()},
+            "sizes": {file.relative_to(self.folder).as_posix(): file.stat().st_size for file in files},
+            "origin": origin,
+        }
+        (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), "utf-8")
+
+    def write_part(self, part: str, specs: Sequence[CorpusSpec], listing: IO[str], holding_out: bool) -> Account:
+        """Encode all pairs of these corpora; what is left out goes into the listing and the account."""
+        account = Account()
+        with ColumnWriter(self.folder / part) as columns:
+            for corpus, spec in enumerate(specs):
+                rows = checked_rows(spec, self.config, references=part == "valid")  # more columns: more right answers
+                for chunk in chunks(rows):
+                    faults = [row for row in chunk if isinstance(row, Fault) and row.kind != "header"]
+                    pairs, long_ones = self.write_pairs([r for r in chunk if isinstance(r, Pair)], corpus, columns)
+                    for fault in sorted(faults + long_ones, key=lambda fault: fault.line):
+                        exclude(spec, fault, account, listing)
+                    if holding_out:
+                        for row, pair in enumerate(pairs, account.kept):
+                            self.hold_out.add(pair.source, (row, pair))
+                    if part == "valid":
+                        columns.write(TEXTS, as_lines(pairs))
+                    account.keep(len(pairs))
+                    self.done += len(chunk)
+                    self.progress(self.done)
+        if not account.kept:
+            raise DataError(f"{', '.join(spec.name for spec in specs)}: no usable pair.\n{account.render()}")
+        return account
+
+    def write_pairs(self, pairs: list[Pair], corpus: int, columns: "ColumnWriter") -> tuple[list[Pair], list[Fault]]:
+        """Encode these pairs; those that were written, and those with too many tokens."""
+        sides = self.encode([pair.source for pair in pairs], [pair.targets[0] for pair in pairs])
+        lengths = np.array([[len(ids) for ids in side] for side in sides], np.int32)
+        most = self.config.max_tokens
+        fits: list[bool] = (lengths.max(axis=0) <= most).tolist()
+        long_ones = [
+            Fault("too many tokens", pair.line, f"{longest} tokens, data.max_tokens = {most}")
+            for pair, longest, fit in zip(pairs, lengths.max(axis=0), fits, strict=True)
+            if not fit
+        ]
+        pairs = list(compress(pairs, fits))
+        for side, rows, length in zip(SIDES, sides, lengths[:, fits], strict=True):
+            ids = np.fromiter(chain.from_iterable(compress(rows, fits)), self.dtype, int(length.sum()))
+            columns.write(f"{side}.ids", ids)
+            columns.write(f"{side}.lengths", length)
+        columns.write("lines", np.array([pair.line for pair in pairs], COLUMNS["lines"]))
+        columns.write("corpora", np.full(len(pairs), corpus, COLUMNS["corpora"]))
+        return pairs, long_ones
+
+    def encode(self, sources: list[str], targets: list[str]) -> tuple[list[list[int]], list[list[int]]]:
+        if self.tokenizers.joint:
+            both = self.tokenizers.source.encode_batch(sources + targets)
+            return both[: len(sources)], both[len(sources) :]
+        return self.tokenizers.source.encode_batch(sources), self.tokenizers.target.encode_batch(targets)
+
+    def move_held_out(self, kept: int) -> None:
+        """Copy the chosen pairs into the valid part and strike them from the columns of the training part."""
+        chosen = self.hold_out.choose(min(self.config.valid_pairs, max(1, kept // 10)))
+        if not chosen or len(chosen) == kept:
+            raise DataError(
+                f"{kept} usable pair(s) with too few different sources: none can be held out for validation. "
+                "Give a validation file with --valid."
+            )
+        chosen.sort(key=lambda entry: entry[0])
+        rows = np.array([row for row, _ in chosen])
+        train = self.folder / "train"
+        with ColumnWriter(self.folder / "valid") as valid:
+            for side in SIDES:
+                starts = np.memmap(train / f"{side}.starts", np.int64, "r")
+                lengths = np.memmap(train / f"{side}.lengths", np.int32, "r")
+                ids = np.memmap(train / f"{side}.ids", self.dtype, "r")
+                for row in rows:
+                    valid.write(f"{side}.ids", ids[starts[row] : starts[row] + lengths[row]])
+            for name, kind in COLUMNS.items():
+                column = np.fromfile(train / name, kind)
+                np.delete(column, rows).tofile(train / name)
+                if not name.endswith(".starts"):
+                    valid.write(name, column[rows])
+            valid.write(TEXTS, as_lines(pair for _, pair in chosen))
+
+
+class ColumnWriter:
+    """Appends to the files of one part; at the end it adds where each pair's tokens start."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.files: dict[str, IO[bytes]] = {}
+
+    def write(self, name: str, content: NDArray[Any] | bytes) -> None:
+        if name not in self.files:
+            self.files[name] = (self.folder / name).open("wb")
+        self.files[name].write(content if isinstance(content, bytes) else content.tobytes())
+
+    def __enter__(self) -> "ColumnWriter":
+        return self
+
+    def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
+        for file in self.files.values():
+            file.close()
+        for side in SIDES if fault is None and self.files else ():
+            lengths = np.fromfile(self.folder / f"{side}.lengths", np.int32)
+            (np.cumsum(lengths, dtype=np.int64) - lengths).tofile(self.folder / f"{side}.starts")
+
+
+def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    chunk: list[Row] = []
+    chars = 0
+    for row in rows:
+        chunk.append(row)
+        chars += len(row.source) + len(row.targets[0]) if isinstance(row, Pair) else 0
+        if len(chunk) >= MOST_ROWS or chars >= MOST_CHARS:
+            yield chunk
+            chunk, chars = [], 0
+    if chunk:
+        yield chunk
+
+
+def exclude(spec: CorpusSpec, fault: Fault, account: Account, listing: IO[str]) -> None:
+    if fault.kind == "unequal lines":  # pairs may have shifted: nothing in these files can be trusted
+        raise DataError(f"{spec.name}: the two files differ in length from line {fault.line} on: {fault.detail}.")
+    account.exclude(spec.name, fault)
+    detail = " ".join(fault.detail.split())  # one line each, whatever the data put into it
+    listing.write(f"{spec.name}\t{fault.line}\t{fault.kind}: {detail}\n")
+
+
+def as_lines(pairs: Iterable[Pair]) -> bytes:
+    return b"".join(msgspec.json.encode(pair) + b"\n" for pair in pairs)
+
+
+def names_and_weights(specs: Sequence[CorpusSpec]) -> list[tuple[str, float]]:
+    return [(spec.name, spec.weight) for spec in specs]

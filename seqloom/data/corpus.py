@@ -1,0 +1,177 @@
+"""A corpus by its name: file.tsv | file.csv | file.jsonl | source.txt,target.txt (each also .gz) | - (TSV on stdin).
+
+`read_rows` gives every record as a Pair or a Fault; `usable_pairs` the pairs that training uses, which are exactly
+those that the doctor counts as kept; `unusable_rows` the rest. All stream, in file order.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seqloom.config import DataConfig
+from seqloom.data import languages
+from seqloom.data.jsonl import read_jsonl
+from seqloom.data.lines import BLOCK_SIZE, STDIN, Fault, check_file, open_bytes
+from seqloom.data.quoted import read_csv
+from seqloom.data.readers import Columns, Pair, Row, read_parallel, read_tsv
+from seqloom.errors import DataError, UsageError
+
+__all__ = [
+    "CorpusSpec",
+    "Fault",
+    "Pair",
+    "Row",
+    "parse_mix",
+    "read_rows",
+    "spool_stdin",
+    "unusable_rows",
+    "usable_pairs",
+]
+
+FORMATS = {
+    ".tsv": "tsv", ".tab": "tsv", ".txt": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+}  # fmt: skip
+READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_jsonl}
+PAIRS = "file.tsv, file.csv, file.jsonl or source.txt,target.txt (each also .gz)"
+
+
+@dataclass(frozen=True)
+class CorpusSpec:
+    """Where pairs are and how to read them; `name` is what the user wrote."""
+
+    name: str
+    files: tuple[Path, ...]  # one, or two parallel ones
+    format: str  # tsv, csv, jsonl, parallel
+    columns: Columns = ()  # names or numbers from 1: source, target, further references
+    weight: float = 1.0
+
+    @classmethod
+    def parse(cls, text: str, columns: str | Sequence[str] | None = None, weight: float = 1.0) -> "CorpusSpec":
+        """A UsageError when a file is missing, the format cannot be told or the columns make no sense."""
+        chosen = parse_columns(columns)
+        files = split_files(text)
+        for file in files:
+            check_file(file)
+        if len(files) == 2 and chosen:
+            raise UsageError(f"{text}: --columns is for one file of several columns, not for two parallel files.")
+        return cls(text, files, "parallel" if len(files) == 2 else format_of(files[0]), chosen, weight)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """(source, target) as the names tell them: a.en,a.fr or corpus.en-fr.tsv or columns en,fr; else ("", "")."""
+        names = [file.name.removesuffix(".gz") for file in self.files]
+        if len(names) == 2:
+            return languages.of_pair(names[0], names[1])
+        return (
+            languages.of_columns(self.columns)
+            if any(languages.of_columns(self.columns))
+            else languages.of_file(names[0])
+        )
+
+
+def parse_columns(columns: str | Sequence[str] | None) -> Columns:
+    names = columns.split(",") if isinstance(columns, str) else list(columns or ())
+    chosen = tuple(name.strip() for name in names)
+    if chosen and (len(chosen) < 2 or len(set(chosen)) < len(chosen) or not all(chosen) or "0" in chosen):
+        raise UsageError(
+            f"--columns {','.join(chosen)}: want two or more, numbers from 1 or names: 1,2 or source,target"
+        )
+    return chosen
+
+
+def split_files(text: str) -> tuple[Path, ...]:
+    """One path or two; a comma may also stand inside a file's name, so what exists decides."""
+    if "," not in text or Path(text).exists():
+        return (Path(text),)
+    cuts = [i for i, letter in enumerate(text) if letter == ","]
+    couples = [(Path(text[:i].strip()), Path(text[i + 1 :].strip())) for i in cuts]
+    for couple in couples:
+        if all(file.is_file() for file in couple):
+            return couple
+    if len(couples) > 1 or not text.strip(", "):
+        raise UsageError(f"{text}: want one file, or two with one comma between them. PAIRS = {PAIRS}")
+    return couples[0]
+
+
+def format_of(file: Path) -> str:
+    """By the name; a name that tells nothing is read as TSV when its first line has a tab."""
+    ending = Path(file.name.removesuffix(".gz")).suffix.lower()
+    if file == STDIN:
+        return "tsv"
+    if ending in FORMATS:
+        return FORMATS[ending]
+    with open_bytes(file) as stream:
+        head = stream.read(BLOCK_SIZE)
+    if ending == ".json":
+        if head.lstrip()[:1] == b"[":
+            raise UsageError(f"{file}: a JSON array; want one object a line: `jq -c '.[]' {file} > pairs.jsonl`")
+        return "jsonl"
+    if head and b"\t" not in head.partition(b"\n")[0]:
+        raise UsageError(
+            f"{file}: the name does not tell the format and line 1 has no tab. PAIRS = {PAIRS}. "
+            f"If this is one side of a corpus, name both: {file},TARGET"
+        )
+    return "tsv"
+
+
+def parse_mix(text: str, columns: str | Sequence[str] | None = None) -> CorpusSpec:
+    """`PAIRS:2` is a corpus of weight 2; without a number the weight is 1. A file whose name ends in :2 goes first."""
+    name, colon, number = text.rpartition(":")
+    try:
+        weight = float(number)
+    except ValueError:
+        colon = ""
+    if not colon or Path(text).exists() or ("," in text and Path(text.rpartition(",")[2]).exists()):
+        return CorpusSpec.parse(text, columns)
+    if not 0 < weight < float("inf"):
+        raise UsageError(f"--mix {text}: a weight is a number above 0, e.g. {name}:2")
+    return CorpusSpec.parse(name, columns, weight)
+
+
+def spool_stdin(folder: Path, columns: str | Sequence[str] | None = None) -> CorpusSpec:
+    """Standard input, copied to folder/stdin.tsv so that it can be read again; the file appears whole or not at all."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("-: standard input is the keyboard; pipe pairs into it, one source<TAB>target a line.")
+    file = folder / "stdin.tsv"
+    part = file.with_suffix(".part")
+    with open_bytes(STDIN) as stream, part.open("wb") as out:
+        while chunk := stream.read(BLOCK_SIZE):
+            out.write(chunk)
+        out.flush()
+        os.fsync(out.fileno())
+    part.replace(file)
+    return CorpusSpec.parse(str(file), columns)
+
+
+def read_rows(spec: CorpusSpec, normalise: str = "none", references: bool = False) -> Iterator[Row]:
+    """Every record in file order; with `references`, further columns are further targets instead of a fault."""
+    if spec.format == "parallel":
+        return read_parallel(spec.files[0], spec.files[1], normalise)
+    return READERS[spec.format](spec.files[0], spec.columns, references, normalise)
+
+
+def checked_rows(spec: CorpusSpec, config: DataConfig, references: bool = False) -> Iterator[Row]:
+    """`read_rows` with the limit on length: the one place that says which pairs are used."""
+    most = config.max_chars
+    for row in read_rows(spec, config.normalise, references):
+        if isinstance(row, Pair) and (len(row.source) > most or max(map(len, row.targets)) > most):
+            longest = max(len(row.source), *map(len, row.targets))
+            yield Fault("too long", row.line, f"{longest} characters, data.max_chars = {most}")
+        else:
+            yield row
+
+
+def usable_pairs(spec: CorpusSpec, config: DataConfig, references: bool = False) -> Iterator[Pair]:
+    """Exactly the pairs that the doctor counts as kept; unequal files are refused, as pairs may have shifted."""
+    for row in checked_rows(spec, config, references):
+        if isinstance(row, Pair):
+            yield row
+        elif row.kind == "unequal lines":
+            raise DataError(f"{spec.name}: the two files differ in length from line {row.line} on: {row.detail}.")
+
+
+def unusable_rows(spec: CorpusSpec, config: DataConfig) -> Iterator[Fault]:
+    """The faults that the doctor counts, line by line; a header is none."""
+    return (row for row in checked_rows(spec, config) if isinstance(row, Fault) and row.kind != "header")

@@ -1,0 +1,52 @@
+"""Which pairs are held out for validation: chosen while the data streams by, the same ones whenever it does.
+
+Each source text has a key, a hash of it and the seed. The pairs with the smallest keys are held out, so all pairs of
+one source text are on the same side, and the choice depends on nothing but the seed and the texts.
+"""
+
+import hashlib
+import heapq
+from typing import Generic, TypeVar
+
+Row = TypeVar("Row")
+
+
+class HoldOut(Generic[Row]):
+    """Keeps the candidates: at most `most` rows, always whole groups of one source text."""
+
+    def __init__(self, most: int, seed: int) -> None:
+        self.most = most
+        self.salt = hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
+        self.groups: dict[int, list[Row]] = {}
+        self.largest: list[int] = []  # a heap of -key
+        self.banned: set[int] = set()  # texts that alone are more than `most` pairs
+        self.limit = 1 << 64  # a key at or above it may have been turned away before, so it never comes in again
+        self.size = 0
+
+    def add(self, source: str, row: Row) -> None:
+        """Offer one pair."""
+        digest = hashlib.blake2b(source.encode(), digest_size=8, key=self.salt).digest()
+        key = int.from_bytes(digest, "little")
+        if key >= self.limit or key in self.banned:
+            return
+        if key not in self.groups:
+            self.groups[key] = []
+            heapq.heappush(self.largest, -key)
+        self.groups[key].append(row)
+        self.size += 1
+        if len(self.groups[key]) > self.most:
+            self.banned.add(key)
+            self.largest.remove(-key)
+            heapq.heapify(self.largest)
+            self.size -= len(self.groups.pop(key))
+        while self.size > self.most:
+            self.limit = -heapq.heappop(self.largest)
+            self.size -= len(self.groups.pop(self.limit))
+
+    def choose(self, most: int) -> list[Row]:
+        """At most `most` of the rows, whole groups only, those with the smallest keys first."""
+        chosen: list[Row] = []
+        for key in sorted(self.groups):
+            if len(chosen) + len(self.groups[key]) <= most:
+                chosen += self.groups[key]
+        return chosen

@@ -1,0 +1,102 @@
+"""The token store: the ids of all pairs in flat memory-mapped files, so that ten million pairs open at once.
+
+store/manifest.json                    origin, data_hash, sizes, the account of what was left out
+store/excluded.tsv                     each line that is not used: file, line, reason
+store/train/  store/valid/             one part each:
+    source.ids  target.ids             every token, one after the other (uint16, or uint32 for a large vocabulary)
+    source.starts  source.lengths      where each pair's tokens begin (int64) and how many they are (int32)
+    lines  corpora                     where each pair came from: line (uint32) of which corpus (uint16)
+    texts.jsonl                        the texts of the pairs (valid only)
+"""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seqloom.data.account import Account
+from seqloom.data.origin import FORMAT
+from seqloom.data.readers import Pair
+from seqloom.errors import DataError
+
+MANIFEST = "manifest.json"
+EXCLUDED = "excluded.tsv"
+COLUMNS = {
+    "source.starts": np.int64, "source.lengths": np.int32,
+    "target.starts": np.int64, "target.lengths": np.int32,
+    "lines": np.uint32, "corpora": np.uint16,
+}  # fmt: skip
+SIDES = ("source", "target")
+TEXTS = "texts.jsonl"
+
+
+class Store:
+    """One part of a store, opened for reading: pair i is source ids, target ids, and where they came from."""
+
+    def __init__(self, folder: Path, part: str, manifest: dict[str, Any]) -> None:
+        self.folder = folder
+        self.part = part
+        self.data_hash: str = manifest["data_hash"]
+        self.held_out: bool = manifest["held_out"]  # the valid part was taken out of the training data
+        self.names: list[str] = [name for name, _ in manifest["corpora"][part]]
+        self.weights: list[float] = [weight for _, weight in manifest["corpora"][part]]
+        self.account = msgspec.convert(manifest["accounts"][part], Account)
+        columns = {name: self._map(name, kind) for name, kind in COLUMNS.items()}
+        self.source_lengths, self.target_lengths = (columns[f"{side}.lengths"] for side in SIDES)
+        self.lines, self.corpora = columns["lines"], columns["corpora"]
+        self._starts = {side: columns[f"{side}.starts"] for side in SIDES}
+        self._ids = {side: self._map(f"{side}.ids", np.dtype(manifest["dtype"])) for side in SIDES}
+
+    @classmethod
+    def open(cls, folder: Path, part: str = "train") -> "Store":
+        """A DataError when the folder holds no whole store."""
+        return cls(folder, part, read_manifest(folder))
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def _map(self, name: str, kind: Any) -> NDArray[Any]:
+        file = self.folder / self.part / name
+        return (
+            np.memmap(file, kind, "r") if file.stat().st_size else np.empty(0, kind)
+        )  # an empty file cannot be mapped
+
+    def take(self, side: str, indices: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids of these pairs on one side, one after the other, and the length of each."""
+        lengths = (self.source_lengths if side == "source" else self.target_lengths)[indices].astype(np.int64)
+        before = np.cumsum(lengths) - lengths  # tokens of the pairs before, in the answer
+        places = np.arange(lengths.sum()) + np.repeat(self._starts[side][indices] - before, lengths)
+        return self._ids[side][places], lengths
+
+    def pair_ids(self, index: int) -> tuple[list[int], list[int]]:
+        """The ids of one pair, source and target."""
+        one = np.array([index])
+        return self.take("source", one)[0].tolist(), self.take("target", one)[0].tolist()
+
+    def where(self, index: int) -> str:
+        """`file:line` of a pair, for messages."""
+        return f"{self.names[self.corpora[index]]}:{self.lines[index]}"
+
+    @cached_property
+    def texts(self) -> list[Pair]:
+        """The texts of a valid part, in the order of its pairs."""
+        file = self.folder / self.part / TEXTS
+        return [msgspec.json.decode(line, type=Pair) for line in file.read_bytes().splitlines()]
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a whole store; what is missing, cut short or of another version is a DataError."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+        if manifest["origin"]["format"] != FORMAT:
+            raise DataError(f"{folder}: a store of format {manifest['origin']['format']}; this version reads {FORMAT}")
+        wrong = [name for name, size in manifest["sizes"].items() if (folder / name).stat().st_size != size]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{folder}: not a whole token store ({error}); delete the folder to build it anew") from None
+    if wrong:
+        raise DataError(f"{folder}: damaged, {', '.join(wrong)} have another size; delete the folder to build it anew")
+    return manifest

@@ -1,0 +1,142 @@
+"""What an evaluation found: scores with intervals, by source length, the worst outputs, another model."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seqloom.evaluate.metrics import NAMES, TER_SECONDS, Measurement, measure
+from seqloom.evaluate.significance import Difference, Estimate, compare, estimate
+from seqloom.evaluate.testset import Item, fingerprint
+
+WORD_LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # the last of each bucket
+LETTER_LENGTHS = (4, 6, 8, 10, 12, 15, 20, 40)
+FEW = 100  # with fewer sentences the intervals themselves are unsure
+WORST = 5
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The sentences whose source has `least` to `most` words (or characters); `most` is None for the last bucket."""
+
+    unit: str
+    least: int
+    most: int | None
+    sentences: int
+    bleu: float
+    chrf: float
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A translation that is far from every reference."""
+
+    lines: tuple[int, ...]
+    chrf: float
+    source: str
+    output: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another model on the same sentences: its scores, and ours minus its."""
+
+    name: str
+    scores: dict[str, Estimate]
+    differences: dict[str, Difference]
+
+
+@dataclass(frozen=True)
+class Report:
+    scores: dict[str, Estimate]
+    sentences: int
+    lines: int
+    test_hash: str
+    by_length: list[Bucket]
+    worst: list[Bad]
+    warnings: list[str]
+    against: Rival | None = None
+    about: dict[str, Any] = dataclasses.field(default_factory=dict)  # what the caller knows: params, speed, ...
+
+    def to_json(self) -> dict[str, Any]:
+        """One flat object; a metric that was left out is null."""
+        rest = dataclasses.asdict(self)
+        scores, about = rest.pop("scores"), rest.pop("about")
+        return {name: scores.get(name) for name in NAMES} | about | rest
+
+
+def make_report(
+    items: list[Item],
+    outputs: Sequence[str],
+    *,
+    target_lang: str = "",
+    rival: tuple[str, Sequence[str]] | None = None,
+    about: dict[str, Any] | None = None,
+    warnings: Sequence[str] = (),
+) -> Report:
+    """Measure the outputs for the items; `rival` is the name of another model and its outputs."""
+    references = [item.references for item in items]
+    measured = measure(outputs, references, target_lang)
+    against = compare_with(*rival, measured, references, target_lang) if rival else None
+    return Report(
+        scores=estimate(measured),
+        sentences=len(items),
+        lines=sum(len(item.lines) for item in items),
+        test_hash=fingerprint(items),
+        by_length=bucket_by_length([item.source for item in items], measured),
+        worst=find_worst(items, outputs, measured["chrf"]),
+        warnings=[*warnings, *doubts(len(items), measured)],
+        against=against,
+        about=about or {},
+    )
+
+
+def compare_with(
+    name: str,
+    outputs: Sequence[str],
+    measured: dict[str, Measurement],
+    references: list[tuple[str, ...]],
+    target_lang: str,
+) -> Rival:
+    theirs = measure(outputs, references, target_lang)
+    return Rival(name, estimate(theirs), compare(measured, theirs))
+
+
+def doubts(num_sentences: int, measured: dict[str, Measurement]) -> list[str]:
+    found = []
+    if num_sentences < FEW:
+        found.append(
+            f"{num_sentences} sentences are few: the intervals are rough, and no small difference can be shown."
+        )
+    if "ter" not in measured:
+        found.append(f"TER is left out: it would take longer than {TER_SECONDS:.0f} s on outputs as long as these.")
+    return found
+
+
+def bucket_by_length(sources: Sequence[str], measured: dict[str, Measurement]) -> list[Bucket]:
+    """BLEU and chrF by the words of the source; by its characters where most sources are a single word."""
+    words = np.array([len(source.split()) for source in sources])
+    by_words = float(np.median(words)) > 1
+    lengths = words if by_words else np.array([len(source.strip()) for source in sources])
+    ends: list[int | None] = [*(WORD_LENGTHS if by_words else LETTER_LENGTHS), None]
+    buckets, least = [], 1
+    for most in ends:
+        rows = (lengths >= least) & (lengths <= (math.inf if most is None else most))
+        if rows.any():
+            scores = measured["bleu"].score_of(rows), measured["chrf"].score_of(rows)
+            buckets.append(Bucket("words" if by_words else "characters", least, most, int(rows.sum()), *scores))
+        least = (most or 0) + 1
+    return buckets
+
+
+def find_worst(items: list[Item], outputs: Sequence[str], chrf: Measurement) -> list[Bad]:
+    """The outputs of lowest sentence chrF, worst first; none that equals a reference."""
+    scores = chrf.sentence_scores()
+    order = [int(i) for i in np.argsort(scores, kind="stable") if outputs[i].strip() not in items[i].references]
+    return [
+        Bad(items[i].lines, float(scores[i]), items[i].source, outputs[i], items[i].references) for i in order[:WORST]
+    ]

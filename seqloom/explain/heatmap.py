@@ -1,0 +1,105 @@
+"""An alignment in the terminal: source pieces across, target pieces down, the darker the more attention.
+
+Pieces come from any text, so nothing of them reaches the terminal unchecked: control and format characters are drawn as
+pictures, a lone combining mark gets a circle to sit on, wide characters get two columns, and right-to-left letters are
+fenced by left-to-right marks so that the terminal leaves each column where it is.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color
+from rich.style import Style
+from rich.text import Text
+
+from seqloom.explain.alignment import check_alignment
+
+SHADES = ((0.7, "█"), (0.4, "▓"), (0.2, "▒"), (0.05, "░"), (float("-inf"), "·"))
+COLD, HOT = (38, 42, 56), (255, 190, 60)
+TALLEST_LABEL, WIDEST_CELL = 10, 2
+LEFT_TO_RIGHT_MARK = "\u200e"
+
+
+def render_heatmap(document: dict[str, Any], width: int = 80, colour: bool = False) -> Text:
+    """The whole map, at most `width` columns wide; a longer source goes on in a further band below."""
+    check_alignment(document)
+    columns = [symbols(piece)[:TALLEST_LABEL] for piece in document["source"]]
+    labels = ["".join(symbols(piece)) for piece in document["target"]]
+    label_width = max(1, min(max(map(cell_len, labels), default=1), width // 4))
+    room = max(WIDEST_CELL, width - label_width - 1)
+    cell = cell_width(columns, room)
+    map_ = Text(no_wrap=True)
+    for start in range(0, len(columns), room // cell):
+        band = slice(start, start + room // cell)
+        for line in header(columns[band], cell):
+            map_.append(" " * (label_width + 1) + line.rstrip() + "\n")
+        for label, row in zip(labels, document["weights"], strict=True):
+            map_.append(fenced(set_cell_size(label, label_width)) + " ")
+            for weight in row[band]:
+                map_.append_text(shade(weight, cell, colour))
+            map_.append("\n")
+        map_.append("\n")
+    return map_.append_text(legend(colour))
+
+
+def cell_width(columns: list[list[str]], room: int) -> int:
+    """Two columns a piece look square; one, when the whole source then fits and every letter is narrow."""
+    wide = any(cell_len(symbol) > 1 for column in columns for symbol in column)
+    return WIDEST_CELL if wide or len(columns) * WIDEST_CELL <= room else 1
+
+
+def header(columns: list[list[str]], cell: int) -> Iterator[str]:
+    """The source pieces written downwards, their last symbols on one line just above the map."""
+    height = max(map(len, columns))
+    stacked = [[""] * (height - len(column)) + column for column in columns]
+    for line in range(height):
+        yield "".join(fenced(set_cell_size(column[line], cell)) for column in stacked)
+
+
+def symbols(piece: str) -> list[str]:
+    """What to draw for a piece: one safe string for each letter with its marks."""
+    drawn: list[str] = []
+    for character in piece:
+        if unicodedata.category(character).startswith("M") or (character.isprintable() and cell_len(character) == 0):
+            drawn.append((drawn.pop() if drawn else "◌") + character)
+        else:
+            drawn.append(picture(character))
+    return drawn or ["∅"]
+
+
+def picture(character: str) -> str:
+    """The character itself where that is safe, else something to see in its place."""
+    code = ord(character)
+    if unicodedata.category(character) == "Zs":
+        return "␣"
+    if code < 0x20 or code == 0x7F:
+        return chr(0x2400 + code) if code < 0x20 else "␡"
+    return character if character.isprintable() else "�"
+
+
+def fenced(text: str) -> str:
+    """Between left-to-right marks when it holds right-to-left letters, which would else reorder the whole line."""
+    if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text):
+        return LEFT_TO_RIGHT_MARK + text + LEFT_TO_RIGHT_MARK
+    return text
+
+
+def shade(weight: float, cell: int, colour: bool) -> Text:
+    if colour:
+        share = min(max(weight, 0.0), 1.0)
+        mixed = (round(cold + share * (hot - cold)) for cold, hot in zip(COLD, HOT, strict=True))
+        return Text(" " * cell, Style(bgcolor=Color.from_rgb(*mixed)))
+    character = next(character for least, character in SHADES if weight >= least)
+    return Text(character.ljust(cell) if character == "·" else character * cell)
+
+
+def legend(colour: bool) -> Text:
+    """What the shades mean."""
+    line = Text("attention: ")
+    for least, character in reversed(SHADES[:-1]):
+        line.append_text(shade(least, WIDEST_CELL, True) if colour else Text(character * WIDEST_CELL))
+        line.append(f" {least:g}+  ")
+    line.rstrip()
+    return line

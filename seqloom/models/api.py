@@ -1,0 +1,80 @@
+"""The contract every model keeps, so that search, tasks, training and explaining never see an architecture.
+
+    encode(tokens (B,S), mask (B,S))        -> Memory            once a sentence
+    start(memory, beams)                    -> State             once a sentence; B*beams rows
+    step(tokens (R,k), state, memory)       -> hidden (R,k,D), State     k = 1 while generating, k > 1 for a prefix
+    hidden(tokens (B,T), memory)            -> (B,T,D)           all positions at once: teacher forcing
+    project(hidden (...,D))                 -> logits (...,V)    separate: the loss projects real positions only
+
+Memory has one row a sentence and is never copied per hypothesis: row r of the state belongs to sentence r // beams.
+State is any nest (tuple, list, dict) of batch-first tensors; integers in it are shared by all rows.
+Every forward takes `trace`, an optional recorder of attention weights, gates and states; nothing lands on self.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from seqloom.nn.trace import Trace
+
+State = Any
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the encoder knows of B sentences, with what the decoder projects from it once."""
+
+    annotations: Tensor  # (B, S, H)
+    mask: Tensor  # (B, S) bool, True = a real token
+    last: State = None  # last states of the encoder, a nest of (B, ...)
+    keys: State = None  # what the decoder precomputes once a sentence, a nest of (B, ...)
+
+    def select(self, rows: Tensor) -> "Memory":
+        """The memory of these sentences, in this order."""
+        return Memory(*(select_rows(part, rows) for part in (self.annotations, self.mask, self.last, self.keys)))
+
+
+def select_rows(state: State, rows: Tensor) -> State:
+    """The same nest with these rows, in this order; what is not a tensor stays as it is."""
+    if isinstance(state, Tensor):
+        return state.index_select(0, rows)
+    if isinstance(state, dict):
+        return {name: select_rows(part, rows) for name, part in state.items()}
+    if isinstance(state, (tuple, list)):
+        return type(state)(select_rows(part, rows) for part in state)
+    return state
+
+
+class Decoder(Protocol):
+    """A model that writes tokens: all of it is in the module docstring above."""
+
+    def start(self, memory: Memory | None, beams: int = 1) -> State: ...
+    def step(
+        self, tokens: Tensor, state: State, memory: Memory | None, trace: Trace | None = None
+    ) -> tuple[Tensor, State]: ...
+    def hidden(self, tokens: Tensor, memory: Memory | None, trace: Trace | None = None) -> Tensor: ...
+    def project(self, hidden: Tensor) -> Tensor: ...
+
+
+class Seq2Seq(nn.Module):
+    """Encoder + decoder: the shape of every model that turns one sequence into another."""
+
+    target_vocab_size: int  # V
+
+    def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
+        raise NotImplementedError
+
+    def start(self, memory: Memory, beams: int = 1) -> State:
+        raise NotImplementedError
+
+    def step(
+        self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None
+    ) -> tuple[Tensor, State]:
+        raise NotImplementedError
+
+    def hidden(self, tokens: Tensor, memory: Memory, trace: Trace | None = None) -> Tensor:
+        raise NotImplementedError
+
+    def project(self, hidden: Tensor) -> Tensor:
+        raise NotImplementedError

@@ -1,0 +1,86 @@
+"""The Transformer: attention alone, encoder and decoder. Vaswani et al. 2017."""
+
+import math
+
+from torch import Tensor, nn
+
+from seqloom.models.api import Memory, Seq2Seq, State
+from seqloom.nn.blocks import DecoderBlock, EncoderBlock
+from seqloom.nn.dropout import Dropout
+from seqloom.nn.embed import Output, make_table
+from seqloom.nn.positions import POSITIONS
+from seqloom.nn.trace import Trace
+
+
+class Transformer(Seq2Seq):
+    """x = sqrt(D) E[token] + position; L_e encoder blocks; L_d decoder blocks that look back and across."""
+
+    def __init__(
+        self,
+        source_vocab_size: int,
+        target_vocab_size: int,
+        *,
+        width: int,
+        heads: int,
+        ffn_size: int,
+        encoder_layers: int,
+        decoder_layers: int,
+        dropout: float,
+        norm: str,
+        positions: str,
+        max_length: int,
+        tied: bool,
+        joint: bool,
+    ) -> None:
+        super().__init__()
+        self.target_vocab_size = target_vocab_size
+        self.scale = math.sqrt(width)
+        self.target_table = make_table(target_vocab_size, width)
+        self.source_table = self.target_table if tied and joint else make_table(source_vocab_size, width)
+        self.source_positions = POSITIONS[positions](width, max_length)
+        self.target_positions = POSITIONS[positions](width, max_length)
+        self.dropout = Dropout(dropout)
+        sizes = (width, heads, ffn_size, dropout, norm)
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(encoder_layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(decoder_layers))
+        # Pre-norm leaves the sum of all sublayers unnormalised, so one norm closes each stack.
+        self.encoder_norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
+        self.output = Output(width, target_vocab_size, self.target_table if tied else None)
+        self.apply(initialise)
+
+    def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
+        x = self.dropout(self.source_table(tokens) * self.scale + self.source_positions(0, tokens.shape[1]))
+        visible = mask[:, None, None]  # (B, 1, 1, S)
+        for depth, block in enumerate(self.encoder):
+            x = block(x, visible, f"encoder.self.{depth}", trace)
+        annotations = self.encoder_norm(x)
+        return Memory(annotations, mask, keys=[block.cross.project_keys(annotations) for block in self.decoder])
+
+    def start(self, memory: Memory, beams: int = 1) -> State:
+        return {"position": 0, "past": [None] * len(self.decoder)}
+
+    def step(
+        self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None
+    ) -> tuple[Tensor, State]:
+        position = state["position"]
+        x = self.dropout(self.target_table(tokens) * self.scale + self.target_positions(position, tokens.shape[1]))
+        visible = memory.mask[:, None, None]
+        present = []
+        for depth, block in enumerate(self.decoder):
+            x, kept = block(x, state["past"][depth], memory.keys[depth], visible, depth, trace)
+            present.append(kept)
+        return self.decoder_norm(x), {"position": position + tokens.shape[1], "past": present}
+
+    def hidden(self, tokens: Tensor, memory: Memory, trace: Trace | None = None) -> Tensor:
+        return self.step(tokens, self.start(memory), memory, trace)[0]
+
+    def project(self, hidden: Tensor) -> Tensor:
+        return self.output(hidden)
+
+
+def initialise(module: nn.Module) -> None:
+    """Glorot for matrices, zero for biases."""
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        nn.init.zeros_(module.bias)

@@ -1,0 +1,103 @@
+"""The sublayers of a Transformer and how they are stacked: residual, layer norm, feed-forward.
+
+    pre-norm    x <- x + f(norm(x))        trains without care; the default
+    post-norm   x <- norm(x + f(x))        as published; Vaswani et al. 2017
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.nn.dropout import Dropout
+from seqloom.nn.masks import causal_mask
+from seqloom.nn.multihead import KeysValues, MultiHead
+from seqloom.nn.trace import Trace
+
+
+class Residual(nn.Module):
+    """The norm and the dropout around one sublayer f, in either order."""
+
+    def __init__(self, width: int, dropout: float, norm: str) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.dropout = Dropout(dropout)
+        self.pre = norm == "pre"
+
+    def forward(self, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre:
+            return x + self.dropout(f(self.norm(x)))
+        return self.norm(x + self.dropout(f(x)))
+
+
+class FeedForward(nn.Module):
+    """f(x) = W_2 relu(W_1 x + b_1) + b_2, each position alone."""
+
+    def __init__(self, width: int, ffn_size: int, dropout: float) -> None:
+        super().__init__()
+        self.W_1 = nn.Linear(width, ffn_size)
+        self.W_2 = nn.Linear(ffn_size, width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.W_2(self.dropout(F.relu(self.W_1(x))))
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention over the source, then feed-forward."""
+
+    def __init__(self, width: int, heads: int, ffn_size: int, dropout: float, norm: str) -> None:
+        super().__init__()
+        self.attention = MultiHead(width, heads)
+        self.feed_forward = FeedForward(width, ffn_size, dropout)
+        self.around_attention = Residual(width, dropout, norm)
+        self.around_feed_forward = Residual(width, dropout, norm)
+
+    def forward(self, x: Tensor, mask: Tensor, name: str, trace: Trace | None = None) -> Tensor:
+        def look(y: Tensor) -> Tensor:
+            return self.attention(y, self.attention.project_keys(y), mask, name, trace)
+
+        x = self.around_attention(x, look)
+        return self.around_feed_forward(x, self.feed_forward)
+
+
+class DecoderBlock(nn.Module):
+    """Masked self-attention, attention to the source, feed-forward."""
+
+    def __init__(self, width: int, heads: int, ffn_size: int, dropout: float, norm: str) -> None:
+        super().__init__()
+        self.attention = MultiHead(width, heads)
+        self.cross = MultiHead(width, heads)
+        self.feed_forward = FeedForward(width, ffn_size, dropout)
+        self.around_attention = Residual(width, dropout, norm)
+        self.around_cross = Residual(width, dropout, norm)
+        self.around_feed_forward = Residual(width, dropout, norm)
+
+    def forward(
+        self, x: Tensor, past: KeysValues | None, source: KeysValues, mask: Tensor, depth: int, trace: Trace | None
+    ) -> tuple[Tensor, KeysValues]:
+        """x (R,k,D), the keys and values of earlier positions, those of the source (B rows, R = B * beams)."""
+        present: list[KeysValues] = []
+
+        def look_back(y: Tensor) -> Tensor:
+            present.append(extend(past, self.attention.project_keys(y)))
+            num_queries, num_keys = y.shape[1], present[0][0].shape[2]
+            causal = causal_mask(num_queries, num_keys, y.device) if num_queries > 1 else None
+            return self.attention(y, present[0], causal, f"decoder.self.{depth}", trace)
+
+        def look_across(y: Tensor) -> Tensor:
+            rows = source[0].shape[0]  # the beams of a sentence are queries to one memory, never copies of it
+            grouped = y.reshape(rows, -1, y.shape[-1])  # (B, W*k, D)
+            return self.cross(grouped, source, mask, f"decoder.cross.{depth}", trace).reshape(y.shape)
+
+        x = self.around_attention(x, look_back)
+        x = self.around_cross(x, look_across)
+        return self.around_feed_forward(x, self.feed_forward), present[0]
+
+
+def extend(past: KeysValues | None, new: KeysValues) -> KeysValues:
+    """Keys and values of the earlier positions followed by the new ones."""
+    if past is None:
+        return new
+    return torch.cat([past[0], new[0]], 2), torch.cat([past[1], new[1]], 2)

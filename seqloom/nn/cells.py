@@ -1,0 +1,163 @@
+"""Recurrent cells, each as its equation: one step from (x_t, state) to the next state. state[0] is h.
+
+`advance` is the equation. It takes x already multiplied by W_x, because that product needs no state and is done for
+all time steps at once. `scan` is the fast path over a whole sequence; a test proves both equal.
+Weights lie as torch lays them (gates stacked, `x W` written `F.linear(x, W)`), so fused kernels take them as they are.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence
+
+from seqloom.nn.trace import Trace
+
+CellState = tuple[Tensor, ...]
+
+
+class Cell(nn.Module):
+    """What all cells share: gates stacked in W_x (GH, E), W_h (GH, H) and b (GH)."""
+
+    num_gates = 1
+    num_states = 1
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size = input_size, hidden_size
+        rows = self.num_gates * hidden_size
+        self.W_x = nn.Parameter(torch.empty(rows, input_size))
+        self.W_h = nn.Parameter(torch.empty(rows, hidden_size))
+        self.b = nn.Parameter(torch.zeros(rows))
+        nn.init.xavier_uniform_(self.W_x, gain=math.sqrt(self.num_gates))
+        for gate in self.W_h.data.chunk(self.num_gates):
+            nn.init.orthogonal_(gate)  # keeps |h| over many steps
+
+    def start(self, rows: int) -> CellState:
+        return tuple(self.b.new_zeros(rows, self.hidden_size) for _ in range(self.num_states))
+
+    def project(self, x: Tensor) -> Tensor:
+        """x W_x + b for any number of time steps: (..., E) -> (..., GH)."""
+        return F.linear(x, self.W_x, self.b)
+
+    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+        raise NotImplementedError
+
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState] | None:
+        """The whole sequence in one kernel, where torch has one for this cell."""
+        return None
+
+
+def record_gates(trace: Trace | None, **gates: Tensor) -> None:
+    if trace is not None:
+        for name, gate in gates.items():
+            trace.record(f"gate.{name}", gate)
+
+
+class RNNCell(Cell):
+    """The plain recurrent network:  h = tanh(x W_x + h W_h + b).   Elman 1990."""
+
+    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+        (h,) = state
+        h = torch.tanh(x + F.linear(h, self.W_h))
+        return (h,)
+
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState]:
+        return run_fused(torch._VF.rnn_tanh, packed, state[0], self.W_x, self.W_h, self.b, torch.zeros_like(self.b))
+
+
+class LSTMCell(Cell):
+    """Long short-term memory:
+
+        i, f, o = sigmoid(x W_x + h W_h + b)      input, forget and output gate, each with its own W and b
+        c~      = tanh(x W_x + h W_h + b)         candidate
+        c       = f * c + i * c~
+        h       = o * tanh(c)
+
+    Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000.
+    """
+
+    num_gates = 4  # i, f, c~, o: torch's order
+    num_states = 2  # h, c
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        self.b.data.chunk(4)[1].fill_(1.0)  # an open forget gate lets the gradient through from the first step on
+
+    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+        h, c = state
+        i, f, candidate, o = (x + F.linear(h, self.W_h)).chunk(4, -1)
+        i, f, o, candidate = torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o), torch.tanh(candidate)
+        c = f * c + i * candidate
+        h = o * torch.tanh(c)
+        record_gates(trace, input=i, forget=f, output=o, cell=c)
+        return h, c
+
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState]:
+        return run_fused(torch._VF.lstm, packed, state, self.W_x, self.W_h, self.b, torch.zeros_like(self.b))
+
+
+class GRUCell(Cell):
+    """Gated recurrent unit, the reset gate before the product, as the lectures write it:
+
+        r, z = sigmoid(x W_x + h W_h + b)         reset and update gate, each with its own W and b
+        h~   = tanh(x W_xh + (r * h) W_hh + b_h)
+        h    = z * h + (1 - z) * h~
+
+    Cho et al. 2014. No fused kernel computes this one.
+    """
+
+    num_gates = 3  # r, z, h~
+
+    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+        (h,) = state
+        H = self.hidden_size
+        r, z = torch.sigmoid(x[..., : 2 * H] + F.linear(h, self.W_h[: 2 * H])).chunk(2, -1)
+        candidate = torch.tanh(x[..., 2 * H :] + F.linear(r * h, self.W_h[2 * H :]))
+        h = candidate + z * (h - candidate)
+        record_gates(trace, reset=r, update=z)
+        return (h,)
+
+
+class FusedGRUCell(Cell):
+    """The GRU that fused kernels compute, the reset gate after the product:
+
+        h~ = tanh(x W_xh + b_h + r * (h W_hh + b_hh)),   else as `gru`.
+
+    Needs the second bias b_hh, because r scales it.
+    """
+
+    num_gates = 3
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        self.b_hh = nn.Parameter(torch.zeros(hidden_size))
+
+    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+        (h,) = state
+        x_r, x_z, x_h = x.chunk(3, -1)
+        h_r, h_z, h_h = F.linear(h, self.W_h).chunk(3, -1)
+        r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
+        candidate = torch.tanh(x_h + r * (h_h + self.b_hh))
+        h = candidate + z * (h - candidate)
+        record_gates(trace, reset=r, update=z)
+        return (h,)
+
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState]:
+        b_h = F.pad(self.b_hh, (2 * self.hidden_size, 0))
+        return run_fused(torch._VF.gru, packed, state[0], self.W_x, self.W_h, self.b, b_h)
+
+
+def run_fused(kernel: Any, packed: PackedSequence, state: Any, *weights: Tensor) -> tuple[Tensor, CellState]:
+    """One layer, one direction of torch's C++ kernel; its states carry a leading layer axis, ours do not."""
+    with_layer = tuple(s[None] for s in state) if isinstance(state, tuple) else state[None]
+    has_bias, num_layers, dropout, training, bidirectional = True, 1, 0.0, False, False
+    data, *last = kernel(
+        packed.data, packed.batch_sizes, with_layer, weights, has_bias, num_layers, dropout, training, bidirectional
+    )
+    return data, tuple(s[0] for s in last)
+
+
+CELLS: dict[str, type[Cell]] = {"rnn": RNNCell, "lstm": LSTMCell, "gru": GRUCell, "gru_fused": FusedGRUCell}

@@ -1,0 +1,24 @@
+"""From ids to vectors and back: the embedding table and the output matrix, which may be one and the same."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+def make_table(vocab_size: int, width: int) -> nn.Embedding:
+    """Rows of length about 1, so that as an output matrix the first logits are small."""
+    table = nn.Embedding(vocab_size, width)
+    nn.init.normal_(table.weight, std=width**-0.5)
+    return table
+
+
+class Output(nn.Module):
+    """logits = h W^T + b, with W the decoder's embedding table when tied. Press and Wolf 2017."""
+
+    def __init__(self, width: int, vocab_size: int, table: nn.Embedding | None) -> None:
+        super().__init__()
+        self.weight = table.weight if table is not None else nn.Parameter(torch.randn(vocab_size, width) * width**-0.5)
+        self.bias = nn.Parameter(torch.zeros(vocab_size))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return F.linear(hidden, self.weight, self.bias)

@@ -1,0 +1,54 @@
+"""Multi-head attention:  head_n = softmax(Q_n K_n^T / sqrt(K)) V_n,   out = [head_1; ...; head_N] W_o.
+
+Vaswani et al. 2017. The fused kernel computes it; with a trace the explicit product does (a test proves both equal),
+because no fused kernel returns its weights.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.nn.masks import masked_softmax
+from seqloom.nn.trace import Trace
+
+KeysValues = tuple[Tensor, Tensor]  # each (B, N, S, K)
+
+
+class MultiHead(nn.Module):
+    """N heads of width K = D / N. `project_keys` and `forward` are apart, so that keys are made once and kept."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.W_q = nn.Linear(width, width)
+        self.W_kv = nn.Linear(width, 2 * width)
+        self.W_o = nn.Linear(width, width)
+
+    def split(self, x: Tensor) -> Tensor:
+        """(B, T, N*K) -> (B, N, T, K)."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def project_keys(self, x: Tensor) -> KeysValues:
+        keys, values = self.W_kv(x).chunk(2, -1)
+        return self.split(keys), self.split(values)
+
+    def forward(
+        self, x: Tensor, kept: KeysValues, mask: Tensor | None, name: str = "", trace: Trace | None = None
+    ) -> Tensor:
+        """Queries from x (B,T,D) against keys and values kept of the same B rows; mask broadcasts to (B,N,T,S)."""
+        keys, values = kept
+        queries = self.split(self.W_q(x))
+        if trace is None:
+            pooled = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+        else:
+            pooled, weights = attention(queries, keys, values, mask)
+            trace.record(name, weights)
+        return self.W_o(pooled.transpose(1, 2).flatten(-2))  # (B, T, D)
+
+
+def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The explicit product: (B,N,T,K) pooled values and the (B,N,T,S) weights."""
+    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
+    everything = torch.ones((), dtype=torch.bool, device=scores.device)
+    weights = masked_softmax(scores, everything if mask is None else mask)
+    return weights @ values, weights

@@ -1,0 +1,66 @@
+"""From texts to what a model takes: normalised, tokenised, none longer than its limit.
+
+A text over the limit is split at sentence ends; a sentence that is still over it is cut, with a warning.
+"""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from seqloom.errors import UsageError
+from seqloom.runtime.sentences import split_sentences
+from seqloom.text.tokenizer import Tokenizer
+
+Warn = Callable[[str], None]
+Parts = list[list[int]]  # the ids of each part of a text; no part at all when there is nothing to translate
+
+
+def prepare(
+    texts: Sequence[str], tokenizer: Tokenizer, *, max_tokens: int, normalise: str, lines: Sequence[int], warn: Warn
+) -> list[Parts]:
+    """The parts of each text, in order."""
+    prepared: list[Parts] = []
+    encoded = encode_texts(texts, tokenizer, normalise, lines)
+    for line, text, ids in zip(lines, texts, encoded, strict=True):
+        if len(ids) > max_tokens:
+            prepared.append(split_long(text, tokenizer, normalise, max_tokens, line, warn))
+        else:
+            prepared.append([ids] if ids else [])
+    return prepared
+
+
+def encode_texts(
+    texts: Sequence[str], tokenizer: Tokenizer, normalise: str, lines: Sequence[int] = ()
+) -> list[list[int]]:
+    """The ids of each text, as in training; none for a text of blanks alone."""
+    check_text(texts, lines or range(1, len(texts) + 1))
+    if normalise == "nfc":
+        texts = [unicodedata.normalize("NFC", text) for text in texts]
+    return tokenizer.encode_batch(["" if text.isspace() else text for text in texts])
+
+
+def split_long(text: str, tokenizer: Tokenizer, normalise: str, max_tokens: int, line: int, warn: Warn) -> Parts:
+    sentences = [sentence.strip() for sentence in split_sentences(text)]
+    parts = []
+    for ids in encode_texts([sentence for sentence in sentences if sentence], tokenizer, normalise):
+        if len(ids) > max_tokens:
+            warn(
+                f"line {line}: a sentence of {len(ids):,} tokens, the model takes {max_tokens}: "
+                f"the last {len(ids) - max_tokens:,} were cut off. Split the sentence to translate all of it."
+            )
+        parts.append(ids[:max_tokens])
+    return parts
+
+
+def check_text(texts: Sequence[str], lines: Sequence[int]) -> None:
+    """Half of a surrogate pair is no character: Python strings can hold one, UTF-8 cannot."""
+    for line, text in zip(lines, texts, strict=True):
+        if not isinstance(text, str):
+            raise UsageError(f"line {line}: want text, got {type(text).__name__}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            code = ord(text[error.start])
+            raise UsageError(
+                f"line {line}: character {error.start + 1} is a lone surrogate (U+{code:04X}), which is no text. "
+                "It comes from decoding with the wrong encoding: read the text again as UTF-8."
+            ) from None

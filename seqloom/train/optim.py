@@ -1,0 +1,67 @@
+"""AdamW, the learning-rate schedules and gradient clipping."""
+
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor, nn
+
+from seqloom.config import TrainConfig
+
+DECAY_SHARE = 0.3  # of the run: the last part of warm-up-stable-decay
+WARMUP_SHARE = 0.05  # of the run: the longest warm-up where the end is known only by the clock
+
+# factor(step, warmup, progress): the learning rate after warm-up as a share of its peak. `progress` runs from 0 to 1.
+SCHEDULES: dict[str, Callable[[int, int, float], float]] = {
+    "constant": lambda step, warmup, progress: 1.0,
+    "inverse_sqrt": lambda step, warmup, progress: math.sqrt(max(1, warmup) / max(1, warmup, step)),
+    "cosine": lambda step, warmup, progress: 0.5 * (1 + math.cos(math.pi * min(1.0, progress))),
+    "wsd": lambda step, warmup, progress: min(1.0, max(0.0, 1 - progress) / DECAY_SHARE),
+}
+NEEDS_AN_END = ("cosine", "wsd")
+
+
+def learning_rate(config: TrainConfig, step: int, progress: float, by_clock: bool = False) -> float:
+    """Linear warm-up to the peak, then the schedule. `step` counts from 1."""
+    warm = step / max(1, config.warmup)
+    if by_clock:
+        warm = max(warm, progress / WARMUP_SHARE)
+    return config.learning_rate * min(1.0, warm) * SCHEDULES[config.schedule](step, config.warmup, progress)
+
+
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
+    """AdamW (Loshchilov and Hutter 2019): m, v <- moving means of g, g^2;  w <- w - lr (m^ / sqrt(v^) + decay w).
+
+    Matrices decay; biases, norms and other vectors do not.
+    """
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    vectors = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, config.beta2), eps=1e-9, fused=True)
+
+
+def scale_and_clip(parameters: Iterable[nn.Parameter], num_tokens: int, theta: float) -> float:
+    """g <- g / num_tokens, then g <- min(1, theta / |g|) g in the same pass. Returns |g| before clipping."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.nn.utils.get_total_norm(gradients).item() / num_tokens
+    clip = min(1.0, theta / norm) if theta and norm > 0 else 1.0
+    if math.isfinite(norm):
+        torch._foreach_mul_(gradients, clip / num_tokens)
+    return norm
+
+
+def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimizer's memory under the parameters' names, for a file without pickle."""
+    return {
+        f"{name}:{part}": tensor
+        for name, parameter in model.named_parameters()
+        for part, tensor in optimizer.state[parameter].items()
+    }
+
+
+def load_optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    parameters = dict(model.named_parameters())
+    for key, tensor in tensors.items():
+        name, _, part = key.rpartition(":")
+        device = "cpu" if part == "step" else parameters[name].device
+        optimizer.state[parameters[name]][part] = tensor.to(device)

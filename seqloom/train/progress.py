@@ -1,0 +1,187 @@
+"""How far the work is: a live bar on a terminal, else a plain line now and then, never both.
+
+with make_progress("train", total=2000, start=500) as progress:
+    progress.update(520, {"loss": 3.2, "lr": 3e-4, "tokens_per_second": 9000.0, "mfu": 0.45})
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, TextIO
+
+Fields = Mapping[str, float | str]
+
+FORMATS: dict[str, Callable[[Any], str]] = {
+    "loss": lambda x: f"loss {x:.3f}",
+    "lr": lambda x: f"lr {x:.2e}",
+    "tokens_per_second": lambda x: f"{x:,.0f} tokens/s",
+    "mfu": lambda x: f"MFU {x:.0%}",
+}
+
+
+def make_progress(
+    label: str,
+    total: int | None = None,
+    *,
+    budget_seconds: float | None = None,
+    unit: str = "step",
+    start: int = 0,
+    spent_seconds: float = 0.0,
+    stream: TextIO | None = None,
+    quiet: bool = False,
+) -> "Progress":
+    """Progress towards `total` units or the end of the budget, whichever comes first; neither given: it only counts.
+
+    A resumed run says where it starts (`start`, `spent_seconds`), so that the ETA is not flattered by old work.
+    """
+    stream = stream or sys.stderr
+    pace = Pace(total, budget_seconds, start, spent_seconds)
+    if quiet:
+        return Progress(label, unit, pace)
+    if stream.isatty() and os.environ.get("TERM") != "dumb":
+        return LiveBar(label, unit, pace, stream)
+    return PlainLines(label, unit, pace, stream)
+
+
+class Pace:
+    """From units done and seconds gone: the share done, and the seconds to go."""
+
+    def __init__(self, total: int | None, budget: float | None, start: int = 0, spent: float = 0.0) -> None:
+        self.total, self.budget, self.start, self.spent = total, budget, start, spent
+        self.began = time.monotonic()
+
+    def share(self, done: int) -> float | None:
+        shares = []
+        if self.total:
+            shares.append(done / self.total)
+        if self.budget:
+            shares.append((self.spent + self.seconds()) / self.budget)
+        return min(1.0, max(shares)) if shares else None
+
+    def seconds_left(self, done: int) -> float | None:
+        ends = []
+        if self.total and done > self.start:
+            ends.append((self.total - done) * self.seconds() / (done - self.start))
+        if self.budget:
+            ends.append(self.budget - self.spent - self.seconds())
+        return max(0.0, min(ends)) if ends else None
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+
+class Progress:
+    """The interface, and `quiet`: counts and says nothing."""
+
+    def __init__(self, label: str, unit: str, pace: Pace) -> None:
+        self.label, self.unit, self.pace = label, unit, pace
+
+    def update(self, done: int, fields: Fields | None = None) -> None:
+        """`done` units are finished; fields are shown beside, the known names in their own way."""
+
+    def message(self, text: str) -> None:
+        """Something to read that stays: above the bar, or a line among the lines."""
+
+    def close(self) -> None:
+        """The last state stays visible."""
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def count(self, done: int) -> str:
+        of = f"/{self.pace.total:,}" if self.pace.total else ""
+        return f"{self.unit} {done:,}{of}"
+
+
+class PlainLines(Progress):
+    """For files and pipes: the first update at once, then one line in `interval` seconds, and the last one."""
+
+    def __init__(self, label: str, unit: str, pace: Pace, stream: TextIO, interval: float = 10.0) -> None:
+        super().__init__(label, unit, pace)
+        self.stream, self.interval = stream, interval
+        self.next_time = 0.0
+        self.waiting: str | None = None
+
+    def update(self, done: int, fields: Fields | None = None) -> None:
+        self.waiting = self.line(done, fields or {})
+        if time.monotonic() >= self.next_time:
+            self.next_time = time.monotonic() + self.interval
+            self.write_waiting()
+
+    def message(self, text: str) -> None:
+        print(text, file=self.stream, flush=True)
+
+    def close(self) -> None:
+        self.write_waiting()
+
+    def write_waiting(self) -> None:
+        if self.waiting is not None:
+            print(self.waiting, file=self.stream, flush=True)
+            self.waiting = None
+
+    def line(self, done: int, fields: Fields) -> str:
+        share, left = self.pace.share(done), self.pace.seconds_left(done)
+        parts = [f"{self.label}: {self.count(done)}"]
+        parts += [f"{share:.0%}"] if share is not None else []
+        parts += show(fields)
+        parts += [f"ETA {clock(left)}"] if left is not None else []
+        return "  ".join(parts)
+
+
+class LiveBar(Progress):
+    """For a terminal: one line that rich redraws."""
+
+    def __init__(self, label: str, unit: str, pace: Pace, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+        from rich.table import Column
+
+        super().__init__(label, unit, pace)
+        text = TextColumn("{task.fields[text]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+        self.bar = RichProgress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            text,
+            console=Console(file=stream, force_terminal=True),
+            refresh_per_second=4,
+            redirect_stdout=False,  # data goes there, untouched
+        )
+        self.task = self.bar.add_task(label, total=1.0 if pace.share(0) is not None else None, text="")
+        self.bar.start()
+
+    def update(self, done: int, fields: Fields | None = None) -> None:
+        share, left = self.pace.share(done), self.pace.seconds_left(done)
+        parts = [self.count(done), *show(fields or {})]
+        parts += [f"ETA {clock(left)}"] if left is not None else []
+        self.bar.update(self.task, completed=share or 0.0, text="  ".join(parts))
+
+    def message(self, text: str) -> None:
+        self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        self.bar.stop()
+
+
+def show(fields: Fields) -> list[str]:
+    """Known names in their own form, others as `name value`."""
+    return [FORMATS[name](value) if name in FORMATS else f"{name} {plain(value)}" for name, value in fields.items()]
+
+
+def plain(value: float | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def clock(seconds: float) -> str:
+    """75 -> 1m15s, 4000 -> 1h06m."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"

@@ -1,0 +1,85 @@
+"""The end of training: choose the weights, write the model and what is said of it."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import seqloom
+from seqloom.config import Config
+from seqloom.data.store import Store
+from seqloom.models.api import Seq2Seq
+from seqloom.models.weights import save_weights
+from seqloom.runtime.translator import Translator
+from seqloom.train.checkpoint import average_checkpoints, open_checkpoint, step_name
+from seqloom.train.durable import replace_file
+from seqloom.train.loop import Loop, steps_to_average
+from seqloom.workflows.validation import Validation
+
+NUM_GOLDEN = 5
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which weights became the model."""
+
+    name: str  # last, best or average
+    losses: dict[str, float]  # validation loss of each candidate
+
+
+def choose_weights(loop: Loop, model: Seq2Seq, validation: Validation) -> Chosen:
+    """Load into the model whichever of the last, the best and the averaged weights has the lowest validation loss."""
+    state, config = loop.state, loop.config
+    candidates: dict[str, Any] = {"last": {name: tensor.clone() for name, tensor in model.state_dict().items()}}
+    losses = {"last": state.valid_losses[state.step]}
+    if state.best_step is not None and state.best_step != state.step:
+        path = loop.folder / step_name(state.best_step)
+        if path.is_dir():
+            candidates["best"] = open_checkpoint(path).tensors("model")
+            losses["best"] = state.valid_losses[state.best_step]
+    steps = steps_to_average(loop.folder, state, config)
+    if len(steps) > 1:
+        candidates["average"] = average_checkpoints([loop.folder / step_name(step) for step in steps])
+        model.load_state_dict(candidates["average"])
+        losses["average"] = validation.loss()
+    name = min(losses, key=lambda candidate: losses[candidate])
+    model.load_state_dict(candidates[name])
+    return Chosen(name, losses)
+
+
+def write_model(out: Path, model: Seq2Seq, valid: Store) -> None:
+    """model.safetensors and golden.json: what the model makes of a few held-out sources, to be checked later."""
+    save_weights(model, out / "model.safetensors")
+    sources = [pair.source for pair in valid.texts[:NUM_GOLDEN]]
+    outputs = Translator.load(out).translate(sources)
+    golden = [{"source": source, "target": output} for source, output in zip(sources, outputs, strict=True)]
+    replace_file(out / "golden.json", json.dumps(golden, ensure_ascii=False, indent=1).encode())
+
+
+def write_facts(out: Path, facts: dict[str, Any]) -> None:
+    content = {"format": 1, "version": seqloom.__version__, **facts}
+    replace_file(out / "run.json", json.dumps(content, ensure_ascii=False, indent=1).encode())
+
+
+def write_card(out: Path, config: Config, facts: dict[str, Any], train: Store, valid: Store) -> None:
+    """card.md: what a person who gets this folder wants to know before using it."""
+    languages = " -> ".join(filter(None, (config.data.source_lang, config.data.target_lang))) or "not named"
+    model = config.model
+    rows = {
+        "Model": f"{model.kind}, {model.layers} layers, width {model.width}, {facts['params']:,} parameters",
+        "Languages": languages,
+        "Training data": f"{', '.join(train.names)}: {train.account.kept:,} of {train.account.total:,} pairs",
+        "Validation data": f"{', '.join(valid.names)}: {len(valid):,} pairs" + (", held out" if valid.held_out else ""),
+        "Data hash": facts["data_hash"],
+        "Training": f"{facts['step']:,} updates, {facts['tokens']:,} target tokens, {facts['seconds'] / 60:.1f} minutes",
+        "Weights": f"{facts['weights']} (lowest validation loss, {facts['valid_loss']:.4f})",
+        "Validation BLEU": f"{facts['valid_bleu']:.2f} (last weights, greedy, the first 500 pairs; for orientation)",
+        "Made": f"Seqloom {seqloom.__version__}, {time.strftime('%Y-%m-%d')}, seed {config.train.seed}",
+    }
+    lines = [f"# {out.name}", "", "| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())]
+    lines += [
+        "", "Measure it on data it has not seen: `seqloom evaluate DIR TEST`. The licence of the training data applies;",
+        "name it here before you pass the model on.", "",
+    ]  # fmt: skip
+    replace_file(out / "card.md", "\n".join(lines).encode())

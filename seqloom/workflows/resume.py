@@ -1,0 +1,44 @@
+"""Going on with a run folder: only with the settings and the data it was started with."""
+
+import dataclasses
+from pathlib import Path
+
+from seqloom.config import Config
+from seqloom.errors import UsageError
+from seqloom.runtime.folder import read_config
+
+MAY_CHANGE = {  # they end the run later or sooner, or only say more of it
+    "train.max_steps", "train.max_epochs", "train.patience", "train.log_every", "train.keep",
+    "decode.beam", "decode.length_penalty", "decode.batch_size",
+}  # fmt: skip
+
+
+def check_same_settings(folder: Path, wanted: Config) -> None:
+    """UsageError with a diff when a run in this folder was started with other settings."""
+    saved = flatten(read_config(folder))
+    changed = {
+        name: (saved[name], got)
+        for name, got in flatten(wanted).items()
+        if got != saved[name] and name not in MAY_CHANGE
+    }
+    if changed:
+        rows = "\n".join(f"  {name}: {old!r} there, {new!r} now" for name, (old, new) in changed.items())
+        raise UsageError(
+            f"{folder} holds a run with other settings:\n{rows}\nGo on with the old settings, or choose another --out."
+        )
+
+
+def flatten(config: Config) -> dict[str, object]:
+    return {
+        f"{section}.{name}": setting
+        for section, settings in dataclasses.asdict(config).items()
+        for name, setting in settings.items()
+    }
+
+
+def check_same_data(folder: Path, saved_hash: str, wanted_hash: str) -> None:
+    if saved_hash != wanted_hash:
+        raise UsageError(
+            f"{folder} was trained on other data: hash {saved_hash[:12]} there, {wanted_hash[:12]} now. "
+            "Give the same files and tokenizer, or choose another --out."
+        )

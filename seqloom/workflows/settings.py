@@ -1,0 +1,39 @@
+"""The settings of a run: recipe, overrides, and what only the machine and the files can tell."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from seqloom.config import Config, load_config
+from seqloom.data.corpus import CorpusSpec
+from seqloom.workflows.choose import choose_recipe
+from seqloom.workflows.recipes import find_recipe
+
+
+def settle_config(
+    folder: Path,
+    specs: Sequence[CorpusSpec],
+    recipe: str | Path | None,
+    overrides: Sequence[str],
+    tell: Callable[[str], None],
+) -> Config:
+    """The complete settings; a run that goes on without --recipe takes those in its folder as the recipe."""
+    saved = folder / "config.toml"
+    if recipe is None and saved.is_file():
+        file = saved
+    elif recipe is None:
+        name, reason = choose_recipe(specs, load_config(None, overrides).data)
+        tell(f"recipe {name}: {reason}. Another one: --recipe (`seqloom recipes` lists them)")
+        file = find_recipe(name)
+    else:
+        file = find_recipe(str(recipe))
+    config = load_config(file, overrides)
+    source_lang, target_lang = specs[0].languages
+    data = replace(
+        config.data,
+        source_lang=config.data.source_lang or source_lang,
+        target_lang=config.data.target_lang or target_lang,
+    )
+    train = replace(config.train, threads=config.train.threads or len(os.sched_getaffinity(0)))
+    return replace(config, data=data, train=train)

@@ -1,0 +1,230 @@
+"""seqloom train: files -> checked pairs -> tokens -> a trained model in a folder. The same call again goes on."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqloom.config import Config, dump_config
+from seqloom.data.batches import StoreBatches
+from seqloom.data.corpus import CorpusSpec
+from seqloom.data.store import Store
+from seqloom.errors import UsageError
+from seqloom.models.api import Seq2Seq
+from seqloom.models.build import build_model
+from seqloom.tasks.translate import Loss, translation_loss
+from seqloom.text.sides import Tokenizers
+from seqloom.train.checkpoint import clear_leftovers, newest_checkpoint
+from seqloom.train.clock import Clock, parse_duration
+from seqloom.train.durable import replace_file
+from seqloom.train.lock import run_lock
+from seqloom.train.log import MetricsLog
+from seqloom.train.loop import Loop
+from seqloom.train.optim import NEEDS_AN_END
+from seqloom.train.progress import make_progress
+from seqloom.train.signals import StopFlag, stop_requested
+from seqloom.train.speed import count_flops, keep_freed_memory, matmul_speed
+from seqloom.train.state import seed_of
+from seqloom.workflows.finish import choose_weights, write_card, write_facts, write_model
+from seqloom.workflows.gather import gather_corpora, gather_data
+from seqloom.workflows.resume import check_same_settings
+from seqloom.workflows.settings import settle_config
+from seqloom.workflows.validation import Validation
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What `seqloom.train` returns: the folder and what run.json says of it."""
+
+    run: Path
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything a training run is made of once its data is ready."""
+
+    out: Path
+    config: Config
+    tokenizers: Tokenizers
+    train: Store
+    valid: Store
+    device: torch.device
+    tell: Callable[[str], None]
+    quiet: bool
+
+
+def train(
+    pairs: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path,
+    valid: str | Path | None = None,
+    mix: Sequence[str] = (),
+    recipe: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    budget: str | float | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    columns: str | None = None,
+    tokenizer: str | Path | None = None,
+    allow_loss: bool = False,
+    quiet: bool = False,
+) -> Trained:
+    """Train a model on pairs into the folder `out`, or go on where an earlier call stopped.
+
+    pairs, valid, mix, columns: see `seqloom.data.corpus`; recipe: a name or a TOML file; overrides: "a.b=value";
+    budget: seconds or "20m"; tokenizer: a folder to take the tokenizer from; allow_loss: train though more than 5 % of
+    the lines cannot be used.
+    """
+    began = time.monotonic()
+    seconds = parse_duration(budget) if isinstance(budget, str) else budget
+    shorthands = {"train.seed": seed, "train.threads": threads}
+    overrides = [*overrides, *(f"{name}={value}" for name, value in shorthands.items() if value is not None)]
+    tell = (lambda text: None) if quiet else partial(print, file=sys.stderr, flush=True)
+    folder = Path(out)
+    with run_lock(folder), stop_requested() as stop:
+        specs = gather_corpora(pairs, mix, columns, folder)
+        valid_specs = [CorpusSpec.parse(str(valid), columns)] if valid else []
+        config = settle_config(folder, specs, recipe, overrides, tell)
+        check_end(config, seconds)
+        if (folder / "config.toml").exists():
+            check_same_settings(folder, config)
+        prepare_torch(config)
+        tokenizers, train_store, valid_store = gather_data(
+            folder, specs, valid_specs, config, Path(tokenizer) if tokenizer else None, allow_loss, tell, quiet
+        )
+        replace_file(folder / "config.toml", dump_config(config).encode())
+        device = find_device(config.train.device)
+        run = Run(folder, config, tokenizers, train_store, valid_store, device, tell, quiet)
+        return train_model(run, seconds, began, stop)
+
+
+def check_end(config: Config, budget: float | None) -> None:
+    train = config.train
+    if not (budget or train.max_steps or train.max_epochs):
+        if train.schedule in NEEDS_AN_END:
+            raise UsageError(
+                f"train.schedule = {train.schedule!r} needs to know the end: give --budget 20m, "
+                "train.max_steps or train.max_epochs"
+            )
+        if not train.patience:
+            raise UsageError("when to stop? Give --budget 20m, or set train.max_steps, train.max_epochs or train.patience")
+
+
+def prepare_torch(config: Config) -> None:
+    keep_freed_memory()
+    torch.set_num_threads(config.train.threads)
+    torch.manual_seed(seed_of(config.train.seed))
+
+
+def find_device(name: str) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UsageError("train.device = 'cuda': torch sees no CUDA device here; use auto or cpu")
+    return torch.device(name)
+
+
+def train_model(run: Run, budget: float | None, began: float, stop: StopFlag) -> Trained:
+    """Build, resume, loop, finish."""
+    config, folder = run.config, run.out / "checkpoints"
+    clear_leftovers(folder)
+    torch.manual_seed(seed_of(config.train.seed))
+    sizes = (len(run.tokenizers.source), len(run.tokenizers.target), run.tokenizers.joint)
+    model = build_model(config, *sizes).to(run.device)
+    params = sum(p.numel() for p in model.parameters())
+    checkpoint = newest_checkpoint(folder, warn=run.tell)
+    if done := finished_facts(run, budget):
+        run.tell(f"{run.out}: finished at step {done['step']}; nothing to do. A larger limit would go on from there.")
+        return Trained(run.out, done)
+    step = checkpoint.step if checkpoint else 0
+    write_facts(run.out, {**known_facts(run, params), "step": step, "finished": False})
+    clock = Clock(config.train, budget, checkpoint.state["seconds"] if checkpoint else 0.0, began)
+    run.tell(f"{config.model.kind}: {params:,} parameters, {config.train.threads} threads on {run.device}")
+    loop, validation = make_loop(run, model, clock, stop, step)
+    if checkpoint:
+        loop.resume(checkpoint)
+        run.tell(f"going on after step {checkpoint.step}")
+    with loop.log, loop.progress:
+        reason = loop.run()
+        run.tell(f"training ends after step {loop.state.step}: {reason}")
+        return Trained(run.out, finish(run, loop, model, validation))
+
+
+def known_facts(run: Run, params: int) -> dict[str, Any]:
+    """What run.json says from the start."""
+    account, data = run.train.account, run.config.data
+    return {
+        "params": params, "data_hash": run.train.data_hash, "kept": account.kept, "total": account.total,
+        "source_lang": data.source_lang, "target_lang": data.target_lang,
+    }  # fmt: skip
+
+
+def finished_facts(run: Run, budget: float | None) -> dict[str, Any] | None:
+    """run.json, when this run has ended and neither limit nor budget was raised since."""
+    file = run.out / "run.json"
+    facts: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    if not facts.get("finished") or not (run.out / "model.safetensors").exists():
+        return None
+    limits = run_limits(run.config, budget)
+    return facts if all(now <= then for now, then in zip(limits, facts["limits"], strict=True)) else None
+
+
+def run_limits(config: Config, budget: float | None) -> list[float]:
+    """(steps, epochs, seconds, patience), no limit = infinite: the run goes on when one of them grows."""
+    limits = (config.train.max_steps, config.train.max_epochs, budget, config.train.patience)
+    return [float(limit) if limit else 1e18 for limit in limits]
+
+
+def make_loop(run: Run, model: Seq2Seq, clock: Clock, stop: StopFlag, step: int) -> tuple[Loop, Validation]:
+    config = run.config
+    progress = make_progress(
+        "train", config.train.max_steps or None, budget_seconds=clock.budget, start=step, spent_seconds=clock.seconds(),
+        quiet=run.quiet,
+    )  # fmt: skip
+    validation = Validation(
+        model, run.valid, run.tokenizers, target_lang=config.data.target_lang,
+        batch_tokens=max(config.train.batch_tokens, 2048), device=run.device, tell=progress.message,
+    )  # fmt: skip
+    batches = StoreBatches(run.train, config.train.batch_tokens, config.train.seed)
+    bf16 = run.device.type == "cuda" and torch.cuda.is_bf16_supported()
+
+    def loss_of(batch: Any) -> Loss:
+        with torch.autocast("cuda", torch.bfloat16) if bf16 else nullcontext():
+            return translation_loss(model, batch.to(run.device), config.train.label_smoothing)
+
+    first = batches.load(batches.epoch(0)[0])
+    flops_a_token = count_flops(model, lambda: loss_of(first)) / int(first.tgt_mask.sum())
+    loop = Loop(
+        config.train, model, loss_of, batches, validation, folder=run.out / "checkpoints",
+        log=MetricsLog(run.out, step), progress=progress, clock=clock, stop=stop,
+        flops_a_second=matmul_speed(run.device), flops_a_token=flops_a_token,
+    )  # fmt: skip
+    return loop, validation
+
+
+def finish(run: Run, loop: Loop, model: Seq2Seq, validation: Validation) -> dict[str, Any]:
+    """Validate and save the last step, choose the weights, write the model; what run.json says at the end."""
+    loop.finish()
+    state, config = loop.state, run.config
+    chosen = choose_weights(loop, model, validation)
+    told = ", ".join(f"{name} {loss:.4f}" for name, loss in chosen.losses.items())
+    run.tell(f"weights: {chosen.name} (validation loss: {told})")
+    write_model(run.out, model, run.valid)
+    facts = {
+        **known_facts(run, sum(p.numel() for p in model.parameters())),
+        "step": state.step, "epoch": state.epoch, "tokens": state.tokens, "seconds": round(loop.clock.seconds(), 1),
+        "weights": chosen.name, "valid_loss": chosen.losses[chosen.name], "valid_bleu": state.valid_bleu,
+        "limits": run_limits(config, loop.clock.budget), "finished": True,
+    }  # fmt: skip
+    write_card(run.out, config, facts, run.train, run.valid)
+    write_facts(run.out, facts)
+    run.tell(f"model in {run.out}. Try: seqloom translate {run.out}   or: seqloom evaluate {run.out} TEST")
+    return facts

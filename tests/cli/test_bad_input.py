@@ -1,0 +1,261 @@
+"""What people really give to a program: each is refused with one clear sentence, a code, and never a traceback."""
+
+import gzip
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+GOOD = "".join(f"word {n}\tmot {n}\n" for n in range(60))
+
+
+def refused(done: subprocess.CompletedProcess[str], code: int, *words: object) -> None:
+    """The exit code, the words of the message (file, line, suggestion), nothing on standard output, no traceback."""
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "seqloom: " in done.stderr
+    for word in words:
+        assert str(word) in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.fixture
+def train(seqloom, tiny_settings, tmp_path):
+    """`seqloom train PAIRS --out out ...` in a folder of its own."""
+    return lambda *words: seqloom("train", *words, "--out", "out", *tiny_settings, cwd=tmp_path)
+
+
+@pytest.fixture
+def pairs(tmp_path) -> Path:
+    file = tmp_path / "good.tsv"
+    file.write_text(GOOD, "utf-8")
+    return file
+
+
+@pytest.fixture
+def model(tiny_model, tmp_path) -> Path:
+    """A copy of the tiny model, to damage."""
+    return Path(shutil.copytree(tiny_model, tmp_path / "model"))
+
+
+# --- data ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["none.tsv", "none.en,none.fr", "none.tsv.gz", "."])
+def test_a_missing_file_is_a_usage_error(name, train, tmp_path):
+    refused(train(name), 2, name.split(",")[0])
+    assert not (tmp_path / "out" / "model.safetensors").exists()
+
+
+def test_a_missing_file_in_the_other_verbs(seqloom, tiny_model, tmp_path):
+    refused(seqloom("doctor", "none.tsv", cwd=tmp_path), 2, "none.tsv")
+    refused(seqloom("evaluate", tiny_model, "none.tsv", cwd=tmp_path), 2, "none.tsv")
+    refused(seqloom("translate", tiny_model, "none.txt", cwd=tmp_path), 2, "none.txt")
+
+
+def test_a_missing_validation_file(train, pairs):
+    refused(train(pairs, "--valid", "none.tsv"), 2, "none.tsv")
+
+
+def test_an_empty_file(train, seqloom, tmp_path):
+    (tmp_path / "empty.tsv").touch()
+    refused(train("empty.tsv"), 3, "empty.tsv")
+    assert seqloom("doctor", "empty.tsv", cwd=tmp_path).returncode == 3
+
+
+def test_one_column(train, seqloom, tmp_path):
+    (tmp_path / "one.tsv").write_text("only this\nand this\n", "utf-8")
+    refused(train("one.tsv"), 3, "one.tsv", "line", "1")
+    report = seqloom("doctor", "one.tsv", "--json", cwd=tmp_path)
+    assert report.returncode == 3
+    assert json.loads(report.stdout)
+
+
+def test_a_few_lines_with_one_column_are_named_and_the_rest_is_used(train, tmp_path):
+    lines = GOOD.splitlines()
+    lines[41] = "only this"
+    (tmp_path / "mostly.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    done = train("mostly.tsv")
+    assert done.returncode == 0, done.stderr
+    assert "59 of 60" in done.stderr
+    assert "42" in done.stderr
+
+
+def test_too_many_unusable_lines_are_refused_unless_allowed(train, tmp_path):
+    lines = [line if n % 10 else "only this" for n, line in enumerate(GOOD.splitlines())]
+    (tmp_path / "holes.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    refused(train("holes.tsv"), 3, "holes.tsv", "--allow-loss")
+    allowed = train("holes.tsv", "--allow-loss")
+    assert allowed.returncode == 0, allowed.stderr
+    assert "54 of 60" in allowed.stderr
+
+
+def test_unequal_parallel_files(train, tmp_path):
+    (tmp_path / "a.en").write_text("one\ntwo\nthree\nfour\n", "utf-8")
+    (tmp_path / "a.fr").write_text("un\ndeux\n", "utf-8")
+    refused(train("a.en,a.fr"), 3, "a.en", "a.fr", "4", "2")
+
+
+def test_invalid_utf8_is_found_with_its_line(train, seqloom, model, tmp_path):
+    lines = GOOD.encode().splitlines(keepends=True)
+    lines[6] = b"caf\xe9\tcoffee\n"
+    (tmp_path / "latin.tsv").write_bytes(b"".join(lines))
+    refused(train("latin.tsv"), 3, "latin.tsv", "7")
+    refused(seqloom("evaluate", model, "latin.tsv", cwd=tmp_path), 3, "latin.tsv", "7")
+    (tmp_path / "latin.txt").write_bytes(b"fine\ncaf\xe9\n")
+    done = seqloom("translate", model, "latin.txt", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert "latin.txt" in done.stderr
+    assert "2" in done.stderr
+
+
+def test_a_line_of_a_megabyte_is_excluded_and_named(train, tmp_path):
+    lines = GOOD.splitlines()
+    lines[20] = "x" * 1_000_000 + "\ty"
+    (tmp_path / "long.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    done = train("long.tsv")
+    assert done.returncode == 0, done.stderr
+    assert "59 of 60" in done.stderr
+    assert "21" in done.stderr
+    assert len(done.stderr) < 20_000
+
+
+def test_translating_a_line_of_a_megabyte_gives_one_line(seqloom, tiny_model):
+    done = seqloom("translate", tiny_model, "--beam", 1, stdin="ab\n" + "a" * 1_000_000 + "\ncd\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 3
+    assert "line 2" in done.stderr
+    assert len(done.stderr) < 20_000
+
+
+def test_what_is_no_gzip(train, tmp_path):
+    (tmp_path / "a.tsv.gz").write_text(GOOD, "utf-8")
+    refused(train("a.tsv.gz"), 3, "a.tsv.gz")
+    (tmp_path / "cut.tsv.gz").write_bytes(gzip.compress(GOOD.encode())[:-20])
+    refused(train("cut.tsv.gz"), 3, "cut.tsv.gz")
+
+
+def test_broken_json_lines(train, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"source": "a", "target": "b"}\n{"source": "a"\n', "utf-8")
+    refused(train("a.jsonl"), 3, "a.jsonl", "2")
+
+
+@pytest.mark.parametrize(
+    "words", [("--columns", "9,9"), ("--columns", "x"), ("--mix", "none.tsv:2"), ("--mix", "x:y:z")]
+)
+def test_nonsense_about_columns_and_mixtures(words, train, pairs):
+    done = train(pairs, *words)
+    assert done.returncode in (2, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "seqloom: " in done.stderr
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_key_in_a_recipe_gets_a_suggestion(train, pairs, tmp_path):
+    (tmp_path / "mine.toml").write_text("[model]\nwidht = 64\n\n[trian]\nseed = 1\n", "utf-8")
+    refused(train(pairs, "--recipe", "mine.toml"), 2, "mine.toml", "model.widht", "'width'", "trian", "'train'")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--set", "model.attenton=none"), "Did you mean 'attention'?"),
+        (("--set", "model.cell=lsmt"), "Did you mean 'lstm'?"),
+        (("--set", "nonsense"), "--set nonsense: want section.name=value"),
+        (("--set", "model.layers=-1"), "model.layers"),
+        (("--recipe", "none"), "none: no such recipe"),
+        (("--recipe", "none.toml"), "none.toml: no such recipe"),
+        (("--budget", "soon"), "soon"),
+        (("--threads", "-3"), "-3"),
+        (("--seed", "x"), "x"),
+        (("--tokenizer", "none"), "none"),
+    ],
+)
+def test_a_wrong_option_of_train(words, said, train, pairs, tmp_path):
+    refused(train(pairs, *words), 2, said)
+    assert not (tmp_path / "out" / "config.toml").exists()
+
+
+def test_a_recipe_that_is_no_toml(train, pairs, tmp_path):
+    (tmp_path / "mine.toml").write_text("model: {width: 3}\n", "utf-8")
+    refused(train(pairs, "--recipe", "mine.toml"), 2, "mine.toml", "not a TOML file")
+
+
+# --- folders ------------------------------------------------------------------------------------------------------
+
+
+def test_an_output_folder_that_cannot_be_written(seqloom, pairs, tiny_settings):
+    """Below a regular file: no rights help there, not even root's."""
+    below = pairs / "out"
+    refused(seqloom("train", pairs, "--out", below, *tiny_settings), 2, below)
+
+
+def test_an_output_folder_that_is_a_file(seqloom, pairs, tiny_settings):
+    refused(seqloom("train", pairs, "--out", pairs, *tiny_settings), 2, pairs)
+    assert pairs.read_text("utf-8") == GOOD
+
+
+@pytest.mark.parametrize("words", [("info",), ("info", "--check"), ("translate",), ("evaluate", "PAIRS")])
+@pytest.mark.parametrize("place", ["missing", "empty", "file"])
+def test_a_folder_that_is_no_model(words, place, seqloom, pairs, tmp_path):
+    folder = {"missing": tmp_path / "none", "empty": tmp_path / "empty", "file": pairs}[place]
+    (tmp_path / "empty").mkdir()
+    verb, *more = [str(pairs) if word == "PAIRS" else word for word in words]
+    refused(seqloom(verb, folder, *more, stdin="a\n"), 4, folder)
+
+
+def cut(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+DAMAGES = {
+    "cut weights": (lambda model: cut(model / "model.safetensors"), "model.safetensors"),
+    "empty weights": (lambda model: (model / "model.safetensors").write_bytes(b""), "model.safetensors"),
+    "no weights": (lambda model: (model / "model.safetensors").unlink(), "model.safetensors"),
+    "broken settings": (lambda model: (model / "config.toml").write_text("x y"), "config.toml"),
+    "unknown setting": (lambda model: (model / "config.toml").write_text("[model]\nwidht = 3\n"), "config.toml"),
+    "no settings": (lambda model: (model / "config.toml").unlink(), "config.toml"),
+    "other settings": (
+        lambda model: (model / "config.toml").write_text(
+            (model / "config.toml").read_text().replace("width = 16", "width = 24")
+        ),
+        "model",
+    ),
+    "cut tokenizer": (lambda model: [cut(file) for file in (model / "tokenizer").iterdir()], "tokenizer"),
+    "no tokenizer": (lambda model: shutil.rmtree(model / "tokenizer"), "tokenizer"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_model_is_named_and_not_used(damage, seqloom, model):
+    break_it, named = DAMAGES[damage]
+    break_it(model)
+    refused(seqloom("translate", model, stdin="abc\n"), 4, named)
+
+
+@pytest.mark.parametrize("damage", ["cut weights", "empty weights", "no weights", "broken settings", "unknown setting"])
+def test_info_and_evaluate_find_the_damage_too(damage, seqloom, model, pairs):
+    break_it, named = DAMAGES[damage]
+    break_it(model)
+    refused(seqloom("info", model), 4, named)
+    refused(seqloom("evaluate", model, pairs), 4, named)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 99, "version": "9.9"}'])
+def test_info_of_a_damaged_or_newer_run(content, seqloom, model):
+    (model / "run.json").write_text(content)
+    refused(seqloom("info", model), 4, model)
+
+
+def test_changed_weights_do_not_pass_the_check(seqloom, model):
+    golden = json.loads((model / "golden.json").read_text("utf-8"))
+    (model / "golden.json").write_text(json.dumps(golden).replace('"target": "', '"target": "other '))
+    done = seqloom("info", model, "--check")
+    assert done.returncode == 4, done.stderr
+    assert "golden" in done.stderr

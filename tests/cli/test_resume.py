@@ -1,0 +1,294 @@
+"""Exact resume, by the command line: killed anywhere, the same command again, the same weights bit for bit."""
+
+import hashlib
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.train.lock import run_lock
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
+
+KINDS = ("rnn", "transformer")
+LAST = 24
+RECIPE = f"""
+[data]
+max_tokens = 30
+valid_pairs = 20
+[text]
+tokenizer = "char"
+[model]
+layers = 1
+width = 16
+heads = 2
+dropout = 0.2
+[train]
+threads = 1
+batch_tokens = 128
+accumulate = 2
+max_steps = {LAST}
+valid_every = 9
+save_every = 4
+log_every = 1
+average = 3
+warmup = 5
+"""
+Start = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def start(environment: dict[str, str]) -> Iterator[Start]:
+    """start(words, **order) -> (exit code, standard error); the orders are in start_and_stop.py."""
+    pipe = subprocess.PIPE
+    script = Path(__file__).with_name("start_and_stop.py")
+    launcher = subprocess.Popen([sys.executable, script], stdin=pipe, stdout=pipe, encoding="utf-8", env=environment)
+    assert launcher.stdin is not None
+    assert launcher.stdout is not None
+
+    def give(words: list[str], **order: Any) -> tuple[int, str]:
+        order = {"words": words, "signal": signal.SIGKILL, **order}
+        print(json.dumps(order), file=launcher.stdin, flush=True)
+        answer = json.loads(launcher.stdout.readline())
+        assert "Traceback" not in answer["errors"], answer["errors"]
+        return answer["code"], answer["errors"]
+
+    yield give
+    launcher.stdin.close()
+    launcher.wait(30)
+    launcher.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("recipe") / "tiny.toml"
+    file.write_text(RECIPE)
+    return file
+
+
+@pytest.fixture(scope="module")
+def words_for(tiny_pairs: Path, recipe: Path) -> Callable[..., list[str]]:
+    """words_for(kind, folder, *more): one command line, the same at every start."""
+
+    def words(kind: str, folder: Path, *more: str) -> list[str]:
+        plain = ["train", str(tiny_pairs), "--out", str(folder), "--recipe", str(recipe)]
+        return [*plain, "--set", f"model.kind={kind}", *more]
+
+    return words
+
+
+@pytest.fixture(scope="module")
+def whole(seqloom: Any, words_for: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """whole(kind): the folder of a run that nobody disturbed, in a process of its own."""
+    folders: dict[str, Path] = {}
+
+    def train(kind: str) -> Path:
+        if kind not in folders:
+            folder = tmp_path_factory.mktemp(kind) / "whole"
+            done = seqloom(*words_for(kind, folder))
+            assert done.returncode == 0, done.stderr
+            folders[kind] = folder
+        return folders[kind]
+
+    return train
+
+
+def assert_same_run(run: Path, whole: Path) -> None:
+    """The same weights bit for bit, the same log but for its times, the same golden answers, no leftovers."""
+    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
+    assert timeless_log(run) == timeless_log(whole)
+    assert (run / "golden.json").read_bytes() == (whole / "golden.json").read_bytes()
+    facts, wanted = (json.loads((folder / "run.json").read_text()) for folder in (run, whole))
+    assert {**facts, "seconds": 0} == {**wanted, "seconds": 0}
+    assert {path.name for path in run.iterdir()} == {path.name for path in whole.iterdir()}
+    assert not [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def timeless_log(run: Path) -> list[dict[str, Any]]:
+    clocked = {"seconds", "tokens_per_second", "mfu"}
+    events = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in event.items() if name not in clocked} for event in events]
+
+
+def newest(run: Path) -> Path:
+    return max((run / "checkpoints").glob("step-????????"))
+
+
+# (function, call): the run dies just before that call of that function in that start
+STAGES = (
+    ("seqloom.workflows.gather:learn_tokenizer", 1),
+    ("seqloom.workflows.train:replace_file", 1),  # data ready, config.toml not yet
+    ("seqloom.workflows.train:write_facts", 1),  # run.json not yet
+    ("seqloom.train.loop:Loop.next_indices", 6),  # in the middle of an update
+    ("seqloom.train.checkpoint:write_synced", 2),  # weights written, optimizer not
+    ("seqloom.train.checkpoint:write_synced", 4),  # all written, manifest not
+    ("seqloom.train.checkpoint:put_in_place", 1),  # all written, not renamed
+    ("seqloom.train.loop:prune_checkpoints", 1),
+    ("seqloom.workflows.validation:Validation.loss", 1),
+    ("seqloom.workflows.validation:Validation.loss", 2),
+    ("seqloom.train.checkpoint:shutil.rmtree", 5),  # pruning: renamed, not removed
+    ("seqloom.workflows.finish:average_checkpoints", 1),
+    ("seqloom.workflows.finish:save_weights", 1),
+    ("seqloom.workflows.train:write_facts", 2),  # the very last word: finished
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_at_every_stage(kind: str, start: Start, words_for: Any, whole: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    for function, call in STAGES:
+        code, errors = start(words_for(kind, run), at=function, call=call)
+        print(function, code, errors)
+        assert code == -signal.SIGKILL, f"{function} was not called {call} times"
+    code, errors = start(words_for(kind, run))
+    assert code == 0, errors
+    assert_same_run(run, whole(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.slow)])
+def test_killed_at_random_moments(
+    kind: str, kills: int, start: Start, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    draw = random.Random(kind)
+    for step in sorted(draw.sample(range(1, LAST - 1), kills)):
+        log = str(run / "metrics.jsonl")
+        code, errors = start(words_for(kind, run), log=log, step=step, delay=draw.uniform(0, 0.05))
+        assert code == -signal.SIGKILL, errors
+    code, errors = start(words_for(kind, run))
+    assert code == 0, errors
+    assert "going on after step" in errors
+    assert_same_run(run, whole(kind))
+
+
+def test_asked_to_stop_it_saves_within_a_step_and_goes_on(
+    start: Start, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    words = words_for("rnn", run)
+    code, errors = start(words, at="seqloom.train.loop:Loop.next_indices", call=12, signal=signal.SIGINT)
+    assert code == 130, errors
+    assert "saving, press Ctrl-C again to leave at once" in errors
+    assert "stopped after step 6, saved. The same command goes on from there." in errors
+    assert newest(run).name == "step-00000006"
+    code, errors = start(words, at="seqloom.workflows.validation:Validation.loss", call=1, signal=signal.SIGTERM)
+    assert code == 143, errors
+    assert "going on after step 6" in errors
+    assert newest(run).name == "step-00000009"
+    code, errors = start(words, at="seqloom.train.checkpoint:put_in_place", call=1, signal=signal.SIGINT, times=2)
+    assert code == 130, errors  # the second one leaves at once: nothing more is saved
+    assert "stopped after" not in errors
+    assert newest(run).name == "step-00000009"
+    code, errors = start(words)
+    assert code == 0, errors
+    assert_same_run(run, whole("rnn"))
+
+
+def test_a_damaged_checkpoint_is_named_and_passed_over(
+    start: Start, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    words = words_for("transformer", run)
+    start(words, at="seqloom.train.loop:Loop.update", call=15)
+    damaged = newest(run)
+    assert damaged.name == "step-00000012"
+    weights = (damaged / "model.safetensors").read_bytes()
+    (damaged / "model.safetensors").write_bytes(weights[:1000])
+    code, errors = start(words)
+    assert code == 0, errors
+    assert "step-00000012: damaged checkpoint passed over: model.safetensors has 1000 bytes" in errors
+    assert "going on after step 9" in errors
+    kept = run / "checkpoints" / "step-00000012.damaged-1" / "model.safetensors"
+    assert kept.read_bytes() == weights[:1000]
+    assert_same_run(run, whole("transformer"))
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(start: Start, words_for: Any, whole: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = words_for("rnn", run)
+    start(words, at="seqloom.train.loop:Loop.update", call=5)
+    size = (newest(run) / "optimizer.safetensors").stat().st_size
+    code, errors = start(words, largest_file=size - 1000)
+    assert code == 5, errors
+    assert "step-00000008: cannot be written: the disk is full" in errors
+    assert "run the same command again" in errors
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000004"]
+    code, errors = start(words)
+    assert code == 0, errors
+    assert "going on after step 4" in errors
+    assert_same_run(run, whole("rnn"))
+
+
+def test_other_settings_and_other_data_are_refused_with_a_diff(
+    start: Start, words_for: Any, tiny_pairs: Path, tmp_path: Path
+) -> None:
+    run, pairs = tmp_path / "run", tmp_path / "pairs.tsv"
+    pairs.write_bytes(tiny_pairs.read_bytes())
+    words = [str(pairs) if word == str(tiny_pairs) else word for word in words_for("rnn", run)]
+    start(words, at="seqloom.train.loop:Loop.update", call=6)
+    before = {path: path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file() and path.name != "lock"}
+
+    code, errors = start([*words, "--set", "model.width=32", "--set", "train.seed=9"])
+    assert code == 2, errors
+    assert "model.width: 16 there, 32 now" in errors
+    assert "train.seed: 1 there, 9 now" in errors
+    pairs.write_text(pairs.read_text() + "xyz\tzyx\n")
+    code, errors = start(words)
+    assert code == 2, errors
+    assert "other data" in errors
+    pairs.write_bytes(tiny_pairs.read_bytes())
+    with run_lock(run):
+        code, errors = start(words)
+    assert code == 2, errors
+    assert f"is using {run}; wait for it or choose another --out" in errors
+
+    after = {path: path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file() and path.name != "lock"}
+    assert after == before
+
+
+def test_a_finished_run_is_left_alone_until_its_limit_grows(
+    start: Start, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    code, errors = start(words_for("rnn", run, "--set", "train.max_steps=16"))
+    assert code == 0, errors
+    weights, log = run / "model.safetensors", (run / "metrics.jsonl").read_bytes()
+    made = weights.stat().st_mtime_ns
+    code, errors = start(words_for("rnn", run, "--set", "train.max_steps=16"))
+    assert code == 0, errors
+    assert "finished at step 16; nothing to do" in errors
+    assert weights.stat().st_mtime_ns == made
+    assert (run / "metrics.jsonl").read_bytes() == log
+    code, errors = start(words_for("rnn", run, "--set", f"train.max_steps={LAST + 4}"))
+    assert code == 0, errors
+    assert "going on after step 16" in errors
+    assert json.loads((run / "run.json").read_text())["step"] == LAST + 4
+
+
+def test_a_run_by_the_clock_goes_on_in_the_time_left(start: Start, words_for: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = words_for("transformer", run, "--set", "train.max_steps=0", "--budget", "5s")
+    code, _ = start(words, at="seqloom.train.loop:Loop.update", call=31)
+    assert code == -signal.SIGKILL
+    step, spent = (json.loads((newest(run) / "state.json").read_text())[name] for name in ("step", "seconds"))
+    assert step == 28
+    code, errors = start(words)
+    assert code == 0, errors
+    assert "going on after step 28" in errors
+    facts = json.loads((run / "run.json").read_text())
+    assert facts["finished"]
+    assert facts["step"] > 28
+    assert spent < facts["seconds"] < 6.5
+    steps = [event["step"] for event in timeless_log(run) if event["event"] == "train"]
+    assert steps == list(range(1, facts["step"] + 1))

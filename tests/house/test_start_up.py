@@ -1,0 +1,47 @@
+"""Import time is part of speed: what needs no tensors starts without torch, and help appears at once."""
+
+import resource
+
+import pytest
+
+SPY = """
+import sys
+from seqloom.cli.app import main
+code = main(sys.argv[1:])
+heavy = {"torch", "sacrebleu", "matplotlib", "tensorboard"} & sys.modules.keys()
+sys.exit(f"imported {sorted(heavy)}" if heavy else code)
+"""
+VERBS = ("train", "translate", "evaluate", "doctor", "info", "recipes", "demo")
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "recipes", *(f"{verb} --help" for verb in VERBS)])
+def test_help_needs_no_torch(line, python):
+    done = python("-c", SPY, *line.split())
+    assert done.returncode == 0, done.stderr
+
+
+def test_doctor_needs_no_torch(python, tmp_path):
+    (tmp_path / "pairs.tsv").write_text("one\tun\ntwo\tdeux\n", "utf-8")
+    done = python("-c", SPY, "doctor", "pairs.tsv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_info_needs_no_torch(python, tiny_model):
+    done = python("-c", SPY, "info", tiny_model)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_seqloom_needs_neither_torch_nor_numpy(python):
+    done = python("-c", "import sys, seqloom; seqloom.load; sys.exit(bool({'torch', 'numpy'} & sys.modules.keys()))")
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_appears_at_once(seqloom):
+    """In seconds of the processor: the clock on the wall also counts what else the machine is doing."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert seqloom("--help").returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(times) < 0.6, f"seqloom --help took {min(times):.2f} s"

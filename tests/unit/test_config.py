@@ -1,0 +1,168 @@
+"""Settings: what is wrong is said at once, all of it, with the name that was meant."""
+
+import dataclasses
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.config import SECTIONS, Config, build_config, dump_config, load_config
+from seqloom.errors import UsageError
+
+
+def settings() -> list[tuple[str, dataclasses.Field]]:
+    return [(section, field) for section, kind in SECTIONS.items() for field in dataclasses.fields(kind)]
+
+
+def fault(overrides: list[str]) -> str:
+    with pytest.raises(UsageError) as caught:
+        load_config(overrides=overrides)
+    return str(caught.value)
+
+
+def test_the_defaults_are_allowed():
+    assert build_config({}, where="defaults") == Config()
+    assert load_config() == Config()
+
+
+def test_the_names_that_scripts_rely_on_exist():
+    known = {f"{section}.{field.name}" for section, field in settings()}
+    assert known >= {
+        "model.kind", "model.cell", "model.attention", "model.layers", "model.width", "text.tokenizer",
+        "text.vocab_size", "train.max_steps", "train.save_every", "train.batch_tokens", "train.seed",
+        "data.source_lang", "data.target_lang",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", settings(), ids=lambda pair: f"{pair[0]}.{pair[1].name}")
+def test_every_setting_has_a_help_text_and_a_default_it_allows(pair):
+    section, field = pair
+    assert field.metadata["help"]
+    assert (
+        getattr(getattr(build_config({section: {field.name: field.default}}, "x"), section), field.name)
+        == field.default
+    )
+
+
+def test_settings_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().model.width = 3
+
+
+def test_overrides_are_laid_over_the_recipe(tmp_path):
+    recipe = tmp_path / "a.toml"
+    recipe.write_text('[model]\nkind = "rnn"\nwidth = 64\n[train]\nlearning_rate = 2e-3\n', "utf-8")
+    config = load_config(recipe, ["model.width=96", "train.seed=5"])
+    assert (config.model.kind, config.model.width, config.train.seed) == ("rnn", 96, 5)
+    assert config.train.learning_rate == 2e-3
+    assert config.model.heads == Config().model.heads
+
+
+@pytest.mark.parametrize(
+    ("override", "section", "name", "want"),
+    [
+        ("model.kind=rnn", "model", "kind", "rnn"),
+        ('model.kind="rnn"', "model", "kind", "rnn"),
+        ("text.joint=false", "text", "joint", False),
+        ("train.learning_rate=1e-4", "train", "learning_rate", 1e-4),
+        ("train.learning_rate=1", "train", "learning_rate", 1.0),
+        (" train.seed = 9", "train", "seed", 9),
+        ("data.source_lang=en", "data", "source_lang", "en"),
+    ],
+)
+def test_an_override_reads_as_toml_or_as_a_bare_word(override, section, name, want):
+    got = getattr(getattr(load_config(overrides=[override]), section), name)
+    assert got == want
+    assert type(got) is type(want)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("model.attenton=none", "model.attenton: no such setting. Did you mean 'attention'?"),
+        ("modle.width=3", "modle: no such section. Did you mean 'model'?"),
+        ("model.cell=lsmt", "allowed: rnn, lstm, gru, gru_fused. Did you mean 'lstm'?"),
+        ("model.width=wide", "want int, got str"),
+        ("model.width=2.5", "want int, got float"),
+        ("model.width=true", "want int, got bool"),
+        ("text.joint=1", "want bool, got int"),
+        ("model.layers=0", "want 1 <= value"),
+        ("model.dropout=1.5", "<= 0.99"),
+        ("model.dropout=nan", "<= 0.99"),
+        ("model.width=255", "does not divide into model.heads = 4"),
+        ("model.embed_size=100", "model.embed_size = 100"),
+        ("train.batch_tokens=10", "cannot hold a sentence of data.max_tokens = 250"),
+        ("model.width", "--set model.width: want section.name=value"),
+        ("nonsense", "--set nonsense: want section.name=value"),
+        ("=3", "--set =3"),
+        ("width=3", "--set width=3"),
+    ],
+)
+def test_a_wrong_setting_says_what_is_allowed(override, said):
+    assert said in fault([override])
+
+
+def test_all_faults_come_at_once():
+    text = fault(["model.cell=lsmt", "model.layers=0", "train.sede=3", "nonsense"])
+    assert "4 wrong setting(s)" in text
+    for name in ("model.cell", "model.layers", "train.sede", "nonsense"):
+        assert name in text
+
+
+def test_rules_between_settings_hold_only_where_they_apply():
+    assert load_config(overrides=["model.kind=rnn", "model.width=255"]).model.width == 255
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("model = 3\n", "model: no such section"), ("x y\n", "not a TOML file"), ("[model]\nwidht = 3\n", "'width'")],
+)
+def test_a_wrong_recipe_is_named(tmp_path, content, said):
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text(content, "utf-8")
+    with pytest.raises(UsageError) as caught:
+        load_config(recipe)
+    assert str(recipe) in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_a_recipe_in_another_encoding_or_missing_is_named(tmp_path):
+    recipe = tmp_path / "latin.toml"
+    recipe.write_bytes("# r\xe9seau\n[model]\n".encode("latin-1"))
+    with pytest.raises(UsageError, match="not a TOML file"):
+        load_config(recipe)
+    with pytest.raises(UsageError, match="no such recipe"):
+        load_config(tmp_path / "none.toml")
+
+
+def strategy_of(field: dataclasses.Field) -> st.SearchStrategy:
+    rule = field.metadata
+    if "allowed" in rule:
+        return st.sampled_from(rule["allowed"])
+    if field.type is bool:
+        return st.booleans()
+    if field.type is int:
+        return st.integers(int(rule["least"]), min(rule["most"], 2**40))
+    if field.type is float:
+        return st.floats(rule["least"], min(rule["most"], 1e30))
+    return st.text('a-"\\\n\t=#[é中', max_size=8)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            section: st.fixed_dictionaries(
+                {}, optional={field.name: strategy_of(field) for field in dataclasses.fields(kind)}
+            )
+            for section, kind in SECTIONS.items()
+        },
+    )
+)
+def test_what_is_written_reads_back_equal(table):
+    try:
+        config = build_config(table, where="drawn")
+    except UsageError:
+        return  # a rule between settings
+    assert build_config(tomllib.loads(dump_config(config)), where="again") == config

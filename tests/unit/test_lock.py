@@ -1,0 +1,77 @@
+"""One train a folder; a dead holder holds nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqloom.errors import UsageError
+from seqloom.train.lock import run_lock
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from seqloom.train.lock import run_lock
+with run_lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_lock_of_another_process_is_respected_and_dies_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(UsageError) as caught, run_lock(folder):
+        pass
+    assert f"another train (pid {process.pid}, since 20" in str(caught.value)
+    assert f"is using {folder}; wait for it or choose another --out" in str(caught.value)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    with run_lock(folder):
+        assert json.loads((folder / "lock").read_text())["pid"] == os.getpid()
+
+
+def test_it_is_freed_at_the_end_even_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), run_lock(tmp_path):
+        _ = 1 / 0
+    with run_lock(tmp_path), pytest.raises(UsageError, match="another train"), run_lock(tmp_path):
+        pass
+    with run_lock(tmp_path):
+        pass
+
+
+def test_a_longer_note_of_an_earlier_run_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("x" * 999)
+    with run_lock(tmp_path):
+        assert json.loads((tmp_path / "lock").read_text())["pid"] == os.getpid()
+
+
+def test_a_second_one_leaves_the_note_of_the_first(tmp_path: Path) -> None:
+    with run_lock(tmp_path):
+        before = (tmp_path / "lock").read_text()
+        with pytest.raises(UsageError), run_lock(tmp_path):
+            pass
+        assert (tmp_path / "lock").read_text() == before
+
+
+def test_a_note_not_written_yet_or_from_elsewhere(tmp_path: Path) -> None:
+    with run_lock(tmp_path):
+        (tmp_path / "lock").write_text("")
+        with pytest.raises(UsageError, match=r"another train \(unknown pid\)"), run_lock(tmp_path):
+            pass
+        (tmp_path / "lock").write_text('{"pid": 7, "host": "far", "since": "noon"}')
+        with pytest.raises(UsageError, match=r"another train \(pid 7 on far, since noon\)"), run_lock(tmp_path):
+            pass
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot write there"), run_lock(tmp_path / "file" / "run"):
+        pass

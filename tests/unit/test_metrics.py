@@ -1,0 +1,130 @@
+"""The metrics against sacrebleu itself and against numbers worked out by hand."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from seqloom.evaluate import metrics
+from seqloom.evaluate.metrics import NAMES, bleu, error_rate, exact_match, measure
+
+WORDS = "the a cat dog sat on mat , . and then it Was there".split()  # noqa: SIM905
+
+
+def sentences(number, seed, length=12):
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(1, length))) for _ in range(number)]
+
+
+HYPOTHESES = sentences(60, 1)
+ONE = [[reference] for reference in sentences(60, 2)]
+VARIED = [
+    [first, second] if place % 3 else [first]
+    for place, (first, second) in enumerate(zip(sentences(60, 2), sentences(60, 3), strict=True))
+]
+STREAMS = [[known[0] for known in VARIED], [known[1] if len(known) > 1 else None for known in VARIED]]
+
+
+@pytest.mark.parametrize(("name", "metric"), [("bleu", BLEU), ("chrf", CHRF), ("ter", TER)])
+@pytest.mark.parametrize(("references", "streams"), [(ONE, [[k[0] for k in ONE]]), (VARIED, STREAMS)])
+def test_scores_and_signatures_are_those_of_sacrebleu(name, metric, references, streams):
+    theirs = metric()
+    score = theirs.corpus_score(HYPOTHESES, streams).score
+    ours = measure(HYPOTHESES, references)[name]
+    assert ours.score == pytest.approx(score, abs=1e-9)
+    assert ours.signature == str(theirs.get_signature())
+
+
+def test_bleu_alone_is_the_same_bleu():
+    assert bleu(HYPOTHESES, VARIED) == pytest.approx(measure(HYPOTHESES, VARIED)["bleu"].score, abs=1e-9)
+    assert bleu(["a b c d e"], [["a b c d e"]]) == pytest.approx(100)
+
+
+def test_every_metric_is_measured_and_perfect_on_the_reference_itself():
+    found = measure([known[0] for known in ONE], ONE)
+    assert list(found) == list(NAMES)
+    perfect = {name: 0 if name in metrics.LOWER_IS_BETTER else 100 for name in NAMES}
+    assert {name: m.score for name, m in found.items()} == pytest.approx(perfect)
+
+
+def test_token_error_rate_by_hand():
+    # 1 substitution of 3 words; 1 deletion of 2; of two references the nearer one: 0 of 1.
+    found = error_rate(["a x c", "b", "k"], [["a b c"], ["b c"], ["k k k k", "k"]], str.split, "tok:space")
+    assert found.statistics.tolist() == [[1, 3], [1, 2], [0, 1]]
+    assert found.score == pytest.approx(100 * 2 / 6)
+    assert found.signature == "nrefs:var|case:mixed|tok:space|ref:nearest"
+
+
+def test_character_error_rate_by_hand():
+    found = measure(["abcd", "  xy "], [["abed"], ["xyz"]])["character_error_rate"]
+    assert found.score == pytest.approx(100 * (1 + 1) / (4 + 3))
+
+
+def test_of_two_references_equally_near_the_longer_counts():
+    assert error_rate(["a b"], [["a", "a b c"]], str.split, "").statistics.tolist() == [[1, 3]]
+
+
+def test_exact_match_is_a_percentage_and_any_reference_will_do():
+    found = exact_match(["a", "b ", "c", "D"], [["x", "a"], ["b"], ["x"], ["d"]])
+    assert found.score == 50
+    assert found.signature == "nrefs:var|case:mixed|strip:yes"
+
+
+def test_empty_texts_are_counted_not_divided_by():
+    found = measure(["", "x"], [[""], [""]])
+    assert found["token_error_rate"].score == 100
+    assert measure([""], [[""]])["token_error_rate"].score == 0
+    assert measure([""], [["a"]])["bleu"].score == 0
+
+
+def test_the_score_of_a_part_is_the_corpus_score_of_that_part():
+    rows = np.arange(60) % 2 == 0
+    found = measure(HYPOTHESES, VARIED)
+    alone = measure(HYPOTHESES[::2], VARIED[::2])
+    for name in NAMES:
+        assert found[name].score_of(rows) == pytest.approx(alone[name].score)
+        assert found[name].sentence_scores()[0] == pytest.approx(measure(HYPOTHESES[:1], VARIED[:1])[name].score)
+
+
+@pytest.mark.parametrize(
+    ("language", "tokens"), [("zh", "zh"), ("ja", "char"), ("zh-TW", "zh"), ("de", "13a"), ("", "13a")]
+)
+def test_bleu_splits_words_as_the_language_does(language, tokens):
+    assert f"|tok:{tokens}|" in measure(["今天很好"], [["今天很好"]], language)["bleu"].signature
+
+
+def test_a_ter_that_would_take_hours_is_left_out(monkeypatch):
+    monkeypatch.setattr(metrics, "TER_SECONDS", -1.0)
+    found = measure(HYPOTHESES, ONE)
+    assert set(NAMES) - set(found) == {"ter"}
+
+
+@pytest.mark.parametrize(("hypotheses", "references"), [([], []), (["a"], []), (["a"], [[]]), (["a"], [["a"], ["b"]])])
+def test_sizes_that_do_not_match_are_refused(hypotheses, references):
+    with pytest.raises(ValueError, match=r"reference|hypotheses"):
+        measure(hypotheses, references)
+    with pytest.raises(ValueError, match=r"reference|hypotheses"):
+        bleu(hypotheses, references)
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=20), st.lists(st.text(max_size=20), min_size=1, max_size=3)), min_size=1, max_size=4
+    )
+)
+def test_any_text_can_be_scored(pairs):
+    hypotheses, references = zip(*pairs, strict=True)
+    for name, found in measure(hypotheses, references).items():
+        assert np.isfinite(found.score)
+        assert found.score >= 0
+        assert name in metrics.LOWER_IS_BETTER or found.score <= 100 + 1e-9
+
+
+def test_scoring_needs_no_torch(python):
+    code = (
+        "import sys; from seqloom.evaluate.metrics import bleu; bleu(['a'], [['a']]); sys.exit('torch' in sys.modules)"
+    )
+    assert python("-c", code).returncode == 0

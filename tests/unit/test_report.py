@@ -1,0 +1,163 @@
+"""The test set with its references, the tables of a report, and what people and programs read of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from seqloom.evaluate import report as reports
+from seqloom.evaluate.metrics import NAMES, measure
+from seqloom.evaluate.overlap import count_known
+from seqloom.evaluate.render import render, table
+from seqloom.evaluate.report import bucket_by_length, find_worst, make_report
+from seqloom.evaluate.testset import Item, fingerprint, merge_sources
+
+
+def items_of(*pairs):
+    return merge_sources((line, source, (target,)) for line, (source, target) in enumerate(pairs, 1))
+
+
+ITEMS = items_of(*((f"source number {n}", f"this is target number {n} of many") for n in range(120)))
+GOOD = [item.references[0] for item in ITEMS]
+BAD = [text.replace("target", "goal") if place % 2 else text for place, text in enumerate(GOOD)]
+
+
+def test_lines_of_one_source_become_one_item_with_all_references():
+    rows = [(1, "a", ("x", "y")), (2, "b", ("z",)), (5, "a", ("w", "x")), (6, "a ", ("v",))]
+    assert merge_sources(rows) == [
+        Item((1, 5), "a", ("x", "y", "w")),
+        Item((2,), "b", ("z",)),
+        Item((6,), "a ", ("v",)),
+    ]
+
+
+def test_the_fingerprint_is_of_the_texts_not_of_the_lines():
+    first = merge_sources([(1, "a", ("x",)), (2, "b", ("y",))])
+    moved = merge_sources([(7, "a", ("x",)), (9, "b", ("y",))])
+    other = merge_sources([(1, "a", ("x", "y")), (2, "b", ("y",))])
+    assert fingerprint(first) == fingerprint(moved)
+    assert fingerprint(first) != fingerprint(other)
+    assert len(fingerprint(first)) == 64
+
+
+def test_buckets_by_words_hold_every_sentence_once():
+    sources = ["w " * words for words in (1, 5, 6, 10, 11, 60, 61, 300)]
+    outputs = ["a b c d"] * 8
+    references = [["a b c d"]] * 2 + [["x y z w"]] * 6
+    buckets = bucket_by_length(sources, measure(outputs, references))
+    assert [(b.least, b.most, b.sentences) for b in buckets] == [
+        (1, 5, 2),
+        (6, 10, 2),
+        (11, 15, 1),
+        (41, 60, 1),
+        (61, None, 2),
+    ]
+    assert {bucket.unit for bucket in buckets} == {"words"}
+    assert buckets[0].bleu == pytest.approx(100)
+    assert buckets[1].bleu == 0
+    assert buckets[0].chrf == pytest.approx(100)
+
+
+def test_single_words_are_counted_in_characters():
+    buckets = bucket_by_length(["cat", "horses", "a b"], measure(["x"] * 3, [["x"]] * 3))
+    assert [(b.unit, b.least, b.most, b.sentences) for b in buckets] == [
+        ("characters", 1, 4, 2),
+        ("characters", 5, 6, 1),
+    ]
+
+
+def test_the_worst_come_first_and_no_exact_match_is_among_them():
+    items = items_of(*((f"s{n}", f"reference {n}") for n in range(9)))
+    outputs = [item.references[0] for item in items]
+    outputs[3], outputs[6] = "qqq", "reference"
+    worst = find_worst(items, outputs, measure(outputs, [item.references for item in items])["chrf"])
+    assert [(bad.lines, bad.output, bad.references) for bad in worst] == [
+        ((4,), "qqq", ("reference 3",)),
+        ((7,), "reference", ("reference 6",)),
+    ]
+    assert worst[0].chrf == 0 < worst[1].chrf < 100
+
+
+def test_json_has_every_promised_key():
+    report = make_report(ITEMS, BAD, about={"beam": 5, "params": 7, "sentences_per_second": 12.5})
+    found = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    for name in NAMES:
+        assert set(found[name]) == {"score", "low", "high", "signature"}
+        assert found[name]["low"] <= found[name]["score"] <= found[name]["high"]
+    assert found["exact_match"]["score"] == 50
+    assert found["sentences"] == found["lines"] == 120
+    assert (found["beam"], found["params"], found["sentences_per_second"]) == (5, 7, 12.5)
+    assert found["test_hash"] == fingerprint(ITEMS)
+    assert found["against"] is None
+    assert set(found["by_length"][0]) == {"unit", "least", "most", "sentences", "bleu", "chrf"}
+    assert set(found["worst"][0]) == {"lines", "chrf", "source", "output", "references"}
+
+
+def test_against_tells_who_is_better():
+    report = make_report(ITEMS, GOOD, rival=("runs/other", BAD))
+    assert report.against.name == "runs/other"
+    assert report.against.scores["exact_match"].score == 50
+    difference = report.against.differences["exact_match"]
+    assert difference.difference == 50
+    assert difference.low > 0
+    assert difference.p_value < 0.01
+    assert report.to_json()["against"]["differences"]["bleu"]["p_value"] < 0.01
+    text = render(report)
+    assert "runs/other" in text
+    assert "+50.00" in text
+    assert " *" in text
+
+
+def test_a_report_for_people_holds_scores_lengths_and_the_worst():
+    items = items_of(*((f"source {'word ' * (n % 9)}{n}", f"target number {n}") for n in range(120)))
+    outputs = [item.references[0] for item in items]
+    outputs[41] = "nonsense"
+    text = render(make_report(items, outputs, about={"beam": 4, "sentences_per_second": 1234.5}, warnings=["beware"]))
+    assert text.startswith("120 sentences, translated with beam 4 at 1,234.5 sentences/s")
+    for name in NAMES.values():
+        assert name in text
+    assert "tok:13a" in text
+    assert "source words" in text
+    assert "line 42 (" in text
+    assert "output    nonsense" in text
+    assert text.endswith("Note: beware")
+
+
+def test_merged_lines_are_told_and_long_texts_are_clipped():
+    items = merge_sources([(1, "s", ("x",)), (2, "s", ("y",))])
+    text = render(make_report(items, ["z" * 1000]))
+    assert text.startswith("1 sentence from 2 lines")
+    assert "line 1, 2 (" in text
+    assert "z" * 300 + " ..." in text
+    assert "z" * 301 not in text
+
+
+def test_few_sentences_and_a_missing_ter_are_told(monkeypatch):
+    monkeypatch.setattr("seqloom.evaluate.metrics.TER_SECONDS", -1.0)
+    report = make_report(ITEMS[:20], GOOD[:20])
+    assert report.to_json()["ter"] is None
+    few, ter = report.warnings
+    assert few.startswith("20 sentences are few")
+    assert ter.startswith("TER is left out")
+    assert not make_report(ITEMS, GOOD).warnings[:-1]
+
+
+def test_table_aligns_words_left_and_numbers_right():
+    assert table([["", "score"], ["BLEU", "1.00"], ["exact match", "100.00", "more"]][:2]) == "      score\nBLEU   1.00"
+
+
+def test_known_sequences_are_counted(monkeypatch):
+    monkeypatch.setattr("seqloom.evaluate.overlap.ROWS_AT_ONCE", 2)
+    train = [[5, 6], [7], [8, 9], [6, 5], [1, 2, 3], [9, 9], []]
+    lengths = np.array([len(ids) for ids in train], dtype=np.int32)
+
+    def take(rows):
+        return np.array([index for row in rows for index in train[row]], dtype=np.uint16)
+
+    test = [[6, 5], [5, 6], [5, 5], [7], [70], [1, 2, 3], [3, 2, 1], [1, 2, 3, 4], [9, 9], [9, 9]]
+    assert count_known(test, lengths, take) == 6
+    assert count_known([[1]], lengths[:0], take) == 0
+
+
+def test_worst_is_bounded():
+    assert len(make_report(ITEMS, ["x"] * 120).worst) == reports.WORST

@@ -1,0 +1,50 @@
+"""Splitting a text at sentence ends: nothing lost, abbreviations whole, fast on anything."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.runtime.sentences import split_sentences
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["One. ", "Two! ", "Three? ", "Four"],
+        ["Mr. Smith met Dr. Who. ", "They left."],
+        ["J. S. Bach wrote it. ", "We listened."],
+        ["It costs 3.14 on example.org. ", "Cheap!"],
+        ["Er kam am 3. Oktober z.B. nach Bonn. ", "Dann ging er."],
+        ["See No. 5. "],
+        ["He said no. ", "Then he left."],
+        ['"Stop!" ', "She stopped."],
+        ["« Non. » ", "Il partit."],
+        ["Wait... what? ", "Yes."],
+        ["Wait... ", "What?"],
+        ["今天很好。", "明天呢？", "好"],
+        ["line one\n", "line two\u2028", "line three"],
+        ["no end at all"],
+        ["  leading. ", "Then."],
+        [],
+    ],
+)
+def test_sentences(parts):
+    assert split_sentences("".join(parts)) == parts
+
+
+@given(st.text(alphabet=st.sampled_from(" .!?。…\n\"')aB3Mr\u2028") | st.characters(), max_size=200))
+def test_nothing_is_lost(text):
+    parts = split_sentences(text)
+    assert "".join(parts) == text
+    assert all(parts)
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 10**6, "a" * 10**6, ".)" * 500_000, "." + ")" * 10**6, "a. " * 300_000, "\n" * 10**6]
+)
+def test_a_hostile_megabyte_is_split_at_once(text):
+    start = time.perf_counter()
+    split_sentences(text)
+    assert time.perf_counter() - start < 3

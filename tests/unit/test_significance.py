@@ -1,0 +1,116 @@
+"""Intervals as sacrebleu draws them, p-values that behave, and the speed that makes them the default."""
+
+import random
+import time
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from seqloom.evaluate import significance
+from seqloom.evaluate.metrics import Measurement, measure, percent
+from seqloom.evaluate.significance import compare, estimate
+
+
+def rates(hits):
+    """A measurement of hits out of one a sentence."""
+    return {"rate": Measurement(np.array([[hit, 1.0] for hit in hits]), percent, "nrefs:1|case:mixed")}
+
+
+def noisy(sentences, share, seed):
+    draw = random.Random(seed)
+    return [" ".join(word for word in text.split() if draw.random() >= share) for text in sentences]
+
+
+@pytest.fixture(scope="module")
+def references():
+    draw = random.Random(5)
+    return [" ".join(draw.choices("abcdefghij", k=draw.randint(4, 15))) for _ in range(100)]
+
+
+@pytest.mark.parametrize(("name", "metric"), [("bleu", BLEU), ("chrf", CHRF), ("ter", TER)])
+def test_intervals_are_those_of_sacrebleu(name, metric, references):
+    outputs = noisy(references, 0.3, 1)
+    theirs = metric()
+    score = theirs.corpus_score(outputs, [references], n_bootstrap=1000)
+    ours = estimate(measure(outputs, [[reference] for reference in references]))[name]
+    assert ours.score == pytest.approx(score.score)
+    assert (ours.high - ours.low) / 2 == pytest.approx(score._ci, rel=1e-4)  # theirs sums in float32
+    assert ours.low < ours.score < ours.high
+    assert ours.signature == str(theirs.get_signature())
+
+
+def test_an_interval_narrows_with_the_root_of_the_sentences():
+    draw = random.Random(1)
+    few, many = ([draw.random() < 0.3 for _ in range(n)] for n in (100, 2500))
+    narrow, wide = (estimate(rates(hits))["rate"] for hits in (many, few))
+    assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(5, rel=0.2)
+    # the normal approximation: 4 sqrt(p (1 - p) / n)
+    p = narrow.score / 100
+    assert narrow.high - narrow.low == pytest.approx(100 * 3.92 * (p * (1 - p) / 2500) ** 0.5, rel=0.1)
+
+
+def test_the_same_outputs_do_not_differ():
+    same = rates([1, 0, 1, 1] * 30)
+    difference = compare(same, same)["rate"]
+    assert (difference.difference, difference.low, difference.high, difference.p_value) == (0, 0, 0, 1)
+
+
+def test_a_difference_has_the_sign_of_ours_minus_theirs():
+    ours, theirs = rates([1] * 90 + [0] * 10), rates([1] * 60 + [0] * 40)
+    better, worse = compare(ours, theirs)["rate"], compare(theirs, ours)["rate"]
+    assert better.difference == pytest.approx(30)
+    assert worse.difference == pytest.approx(-30)
+    assert better.low > 15
+    assert better.p_value < 0.01
+    assert worse.p_value == better.p_value
+
+
+def test_pairing_finds_what_two_intervals_do_not():
+    draw = random.Random(2)
+    theirs = [float(draw.random() < 0.5) for _ in range(400)]
+    ours = list(theirs)
+    for place in [i for i, hit in enumerate(theirs) if not hit][:12]:
+        ours[place] = 1.0  # better on 12 sentences, worse on none
+    a, b = estimate(rates(ours))["rate"], estimate(rates(theirs))["rate"]
+    assert a.low < b.high  # the intervals overlap
+    assert compare(rates(ours), rates(theirs))["rate"].p_value < 0.01
+
+
+def test_chance_differences_are_rarely_significant():
+    draw = random.Random(3)
+    p_values = [
+        compare(*(rates([float(draw.random() < 0.5) for _ in range(100)]) for _ in range(2)))["rate"].p_value
+        for _ in range(60)
+    ]
+    assert np.mean(np.array(p_values) < 0.05) < 0.15
+    assert 0.3 < np.mean(p_values) < 0.7
+
+
+@pytest.mark.parametrize(("sentences", "least"), [(1, 1.0), (3, 0.25), (6, 1 / 32)])
+def test_few_sentences_prove_little(sentences, least):
+    assert compare(rates([1.0] * sentences), rates([0.0] * sentences))["rate"].p_value == least
+
+
+def test_only_shared_metrics_are_compared():
+    ours = {**rates([1.0, 0.0]), "ter": rates([1.0, 0.0])["rate"]}
+    assert list(compare(ours, rates([1.0, 1.0]))) == ["rate"]
+
+
+def test_metrics_over_different_sentences_are_refused():
+    with pytest.raises(ValueError, match="different sentences"):
+        estimate({"a": rates([1.0])["rate"], "b": rates([1.0, 0.0])["rate"]})
+
+
+def test_blocks_change_nothing(monkeypatch):
+    hits = rates([1.0, 0.0, 1.0, 0.5] * 7)
+    whole = estimate(hits)
+    monkeypatch.setattr(significance, "BLOCK", 100)
+    assert estimate(hits) == whole
+
+
+def test_a_thousand_resamples_of_a_thousand_sentences_are_quick(references):
+    measured = measure(noisy(references * 10, 0.2, 4), [[reference] for reference in references * 10])
+    start = time.perf_counter()
+    estimate(measured)
+    assert time.perf_counter() - start < 2
