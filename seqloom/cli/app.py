@@ -8,6 +8,7 @@ import errno
 import inspect
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Sequence
@@ -57,17 +58,25 @@ def build_app(in_full: Collection[str] = ()) -> App:
     for order, (verb, line) in enumerate(VERBS.items()):
         if verb in in_full:
             function = getattr(import_module(f"seqloom.cli.{verb}"), verb)
-            app.command(function, name=verb, help_epilogue=examples(function), sort_key=order)
+            help, end = description(function), examples(function)
+            app.command(function, name=verb, help=help, help_epilogue=end, sort_key=order)
         else:
             app.command(f"seqloom.cli.{verb}:{verb}", name=verb, help=line, sort_key=order)
     app.register_install_completion_command(help="Install completion for your shell.", help_epilogue="")
     return app
 
 
+def description(command: Callable[..., object]) -> str:
+    """What stands before the sections of a command's docstring, its paragraphs unwrapped to fit any terminal."""
+    text = re.split(r"\n(?:Parameters|Examples)\b", inspect.cleandoc(command.__doc__ or ""))[0]
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in text.strip().split("\n\n"))
+
+
 def examples(command: Callable[..., object]) -> str:
-    """The last section of a command's docstring; cyclopts shows the sections before it, but not this one."""
-    _, _, found = inspect.cleandoc(command.__doc__ or "").partition("Examples\n--------\n")
-    return f"Examples:\n{found}\n" if found else ""
+    """The section of examples, which cyclopts leaves out."""
+    section = r"\nExamples:?\n[-\n]*(.*?)(?:\nParameters\n|$)"
+    found = re.search(section, inspect.cleandoc(command.__doc__ or ""), re.DOTALL)
+    return "\n".join(["Examples:", *(line for line in found[1].splitlines() if line), ""]) if found else ""
 
 
 def shown_default(default: Any) -> Any:
@@ -81,9 +90,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     tokens = sys.argv[1:] if tokens is None else list(tokens)
     try:
         refuse_unknown_verb(tokens[:1])
-        code = build_app(in_full=tokens[:1])(
-            tokens, result_action="return_value", exit_on_error=False, print_error=False
-        )
+        app = build_app(in_full=tokens[:1])
+        code = app(hyphen_as_file(tokens, app), result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code or 0
     except BrokenPipeError:
@@ -99,6 +107,18 @@ def refuse_unknown_verb(first: Sequence[str]) -> None:
     for word in first:
         if word not in VERBS and not word.startswith("-"):
             raise UsageError(f"{word}: no such command.{did_you_mean(word, VERBS)} Commands: {', '.join(VERBS)}.")
+
+
+def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
+    """A lone `-` is a file, as in other tools: cyclopts takes it for an option unless it stands behind `--`."""
+    verb = app[tokens[0]] if tokens and tokens[0] in VERBS and "-" in tokens and "--" not in tokens else None
+    if verb is None or verb.default_command is None:
+        return list(tokens)
+    parameters = inspect.signature(verb.default_command).parameters.values()
+    flags = {"--" + p.name.strip("_").replace("_", "-") for p in parameters if p.default is False}
+    is_value = [before.startswith("--") and before not in flags for before in ("", *tokens)]
+    words = [token for token, value in zip(tokens, is_value, strict=False) if token != "-" or value]
+    return [*words, "--", *["-"] * (len(tokens) - len(words))]
 
 
 def explain(error: Exception, tokens: Sequence[str]) -> int:

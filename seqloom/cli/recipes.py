@@ -16,7 +16,7 @@ def recipes(name: str | None = None, /) -> None:
     Examples
     --------
         seqloom recipes
-        seqloom recipes demo > mine.toml
+        seqloom recipes characters-rnn > mine.toml
         seqloom train pairs.tsv --out runs/x --recipe mine.toml
     """
     if name is not None:

@@ -48,7 +48,10 @@ def translate(
         seqloom translate runs/x input.txt --n-best 5 --scores
     """
     path = None if file == "-" else Path(file)
-    counter = Counter(path)
+    typed = path is None and sys.stdin is not None and sys.stdin.isatty()
+    if typed:
+        print("Type a line to translate it; Ctrl-D ends.", file=sys.stderr)
+    counter = Counter(silent=typed or sys.stdout.isatty() or not sys.stderr.isatty())
     run(
         folder,
         path,
@@ -64,12 +67,12 @@ def translate(
 
 
 class Counter:
-    """Lines done so far, on a terminal that shows nothing else."""
+    """Lines done so far, told on a terminal that shows nothing else."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, silent: bool) -> None:
         self.start = time.monotonic()
         self.shown = False
-        self.silent = not sys.stderr.isatty() or sys.stdout.isatty() or (path is None and sys.stdin.isatty())
+        self.silent = silent
 
     def show(self, done: int) -> None:
         if not self.silent:

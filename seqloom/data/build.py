@@ -67,17 +67,21 @@ class Builder:
                     pairs, long_ones = self.write_pairs([r for r in chunk if isinstance(r, Pair)], corpus, columns)
                     for fault in sorted(faults + long_ones, key=lambda fault: fault.line):
                         exclude(spec, fault, account, listing)
-                    if holding_out:
-                        for row, pair in enumerate(pairs, account.kept):
-                            self.hold_out.add(pair.source, (row, pair))
-                    if part == "valid":
-                        columns.write(TEXTS, as_lines(pairs))
+                    self.keep_texts(pairs, account.kept, columns if part == "valid" else None, holding_out)
                     account.keep(len(pairs))
                     self.done += len(chunk)
                     self.progress(self.done)
         if not account.kept:
             raise DataError(f"{', '.join(spec.name for spec in specs)}: no usable pair.\n{account.render()}")
         return account
+
+    def keep_texts(self, pairs: list[Pair], first: int, valid: "ColumnWriter | None", holding_out: bool) -> None:
+        """Validation shows and scores texts, so it keeps them: all of a valid part, or those that may be held out."""
+        if valid:
+            valid.write(TEXTS, as_lines(pairs))
+        if holding_out:
+            for row, pair in enumerate(pairs, first):
+                self.hold_out.add(pair.source, (row, pair))
 
     def write_pairs(self, pairs: list[Pair], corpus: int, columns: "ColumnWriter") -> tuple[list[Pair], list[Fault]]:
         """Encode these pairs; those that were written, and those with too many tokens."""

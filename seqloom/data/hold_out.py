@@ -9,17 +9,18 @@ import heapq
 from typing import Generic, TypeVar
 
 Row = TypeVar("Row")
+ROOM = 4  # candidates for each pair that is wanted: some may turn out to have too frequent a source
 
 
 class HoldOut(Generic[Row]):
-    """Keeps the candidates: at most `most` rows, always whole groups of one source text."""
+    """Keeps the candidates for `most` rows: always all rows of a source text, and at most ROOM times as many as wanted."""
 
     def __init__(self, most: int, seed: int) -> None:
         self.most = most
         self.salt = hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
         self.groups: dict[int, list[Row]] = {}
         self.largest: list[int] = []  # a heap of -key
-        self.banned: set[int] = set()  # texts that alone are more than `most` pairs
+        self.banned: set[int] = set()  # texts that alone have more than `most` pairs
         self.limit = 1 << 64  # a key at or above it may have been turned away before, so it never comes in again
         self.size = 0
 
@@ -39,7 +40,7 @@ class HoldOut(Generic[Row]):
             self.largest.remove(-key)
             heapq.heapify(self.largest)
             self.size -= len(self.groups.pop(key))
-        while self.size > self.most:
+        while self.size > ROOM * self.most:
             self.limit = -heapq.heappop(self.largest)
             self.size -= len(self.groups.pop(self.limit))
 

@@ -37,7 +37,14 @@ class Fingerprints:
         several = kinds[counts > 1]
         if len(several):
             shared = lines[places[np.isin(sources, several)]]
-            found.append(Finding("many targets", len(shared), first_lines(shared), f"{len(several):,} sources"))
+            found.append(
+                Finding(
+                    "many targets",
+                    len(shared),
+                    first_lines(shared),
+                    f"{len(several):,} source{'s' * (len(several) > 1)}",
+                )
+            )
         return found
 
 
@@ -58,7 +65,7 @@ def overlap(ours: Fingerprints, others: Fingerprints, name: str) -> list[Finding
     lines = [first_lines(side.column("lines")[mask]) for side, mask in zip((ours, others), both, strict=True)]
     count = int(both[1].sum())
     detail = (
-        f"{count:,} sources of {name} stand here too, {pairs:,} of them with the same target; its lines "
-        + ", ".join(map(str, lines[1]))
+        f"{count:,} source{'s of' if count > 1 else ' of'} {name} {'stand' if count > 1 else 'stands'} here too, "
+        f"{pairs:,} with the same target; lines there: {', '.join(map(str, lines[1]))}"
     )
     return [Finding("overlap", count, lines[0], detail, other=name, other_lines=lines[1])]

@@ -23,6 +23,8 @@ from seqloom.data.origin import FORMAT
 from seqloom.data.readers import Pair
 from seqloom.errors import DataError
 
+__all__ = ["Account", "Store", "read_manifest"]
+
 MANIFEST = "manifest.json"
 EXCLUDED = "excluded.tsv"
 COLUMNS = {

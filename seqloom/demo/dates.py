@@ -45,8 +45,14 @@ ENGLISH = (
     "{Y} {m} {d}",
 )
 FRENCH = ("{d} {m} {y}", "{d} {m} {y}", "le {d} {m} {y}", "le {d} {m} {y}", "{d}-{m}-{y}", "{d}/{m}/{y}")
-YEAR_FIRST = ("{year}-{month:02}-{day:02}", "{year}/{month:02}/{day:02}", "{year}{month:02}{day:02}")
-YEAR_FIRST += ("{year}.{month:02}.{day:02}", "{year}/{month}/{day}", "{year} {month:02} {day:02}")
+YEAR_FIRST = (
+    "{year}-{month:02}-{day:02}",
+    "{year}/{month:02}/{day:02}",
+    "{year}/{month}/{day}",
+    "{year}.{month:02}.{day:02}",
+    "{year} {month:02} {day:02}",
+    "{year}{month:02}{day:02}",
+)
 
 
 def generate(num_pairs: int, seed: int) -> list[tuple[str, str]]:

@@ -112,6 +112,11 @@ def doubts(num_sentences: int, measured: dict[str, Measurement]) -> list[str]:
         found.append(
             f"{num_sentences} sentences are few: the intervals are rough, and no small difference can be shown."
         )
+    if not measured["bleu"].statistics[:, -1].any():  # the last column counts the outputs' groups of four
+        found.append(
+            "BLEU counts groups of four words, and no output is that long: it is 0 whatever the model does. "
+            "Look at exact match and the error rates."
+        )
     if "ter" not in measured:
         found.append(f"TER is left out: it would take longer than {TER_SECONDS:.0f} s on outputs as long as these.")
     return found

@@ -17,9 +17,9 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         """logits (M,V), targets (M,) -> sum of the smoothed loss, sum of -log p(y)."""
         log_probs = logits.log_softmax(-1)
         nll = -log_probs.gather(1, targets[:, None]).sum()
-        loss = nll
+        loss = (1 - smoothing) * nll
         if smoothing:
-            loss = (1 - smoothing) * nll - smoothing / logits.shape[1] * log_probs.sum()
+            loss = loss - smoothing / logits.shape[1] * log_probs.sum()
         if ctx.needs_input_grad[0]:
             gradient = log_probs.exp_()
             gradient.scatter_add_(1, targets[:, None], gradient.new_full((len(targets), 1), smoothing - 1))

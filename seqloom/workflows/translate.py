@@ -34,6 +34,8 @@ def translate(
 
     if file is not None:
         check_file(file)
+    elif sys.stdin is None:
+        raise UsageError("standard input is closed: name a file, or pipe text into the command")
     check_search(beam, n_best)
     translator = Translator.load(folder, threads=threads)
     done = 0

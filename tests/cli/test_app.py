@@ -9,7 +9,7 @@ import pytest
 
 from seqloom import __version__, errors
 from seqloom.cli import app as command_line
-from seqloom.cli.app import VERBS, build_app, main
+from seqloom.cli.app import VERBS, build_app, hyphen_as_file, main
 
 
 @pytest.fixture
@@ -152,6 +152,23 @@ def test_a_reader_that_leaves_is_no_error(script, codes, environment):
 def test_a_command_may_return_its_exit_code(monkeypatch):
     monkeypatch.setattr("seqloom.cli.recipes.recipes", lambda: 3)
     assert main(["recipes"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        ("translate runs/x -", "translate runs/x -- -"),
+        ("translate runs/x --scores -", "translate runs/x --scores -- -"),
+        ("train - --out runs/x", "train --out runs/x -- -"),
+        ("train pairs.tsv --valid - --out x", "train pairs.tsv --valid - --out x"),
+        ("train pairs.tsv --out x", "train pairs.tsv --out x"),
+        ("translate runs/x -- -", "translate runs/x -- -"),
+        ("--help -", "--help -"),
+    ],
+)
+def test_a_lone_hyphen_is_a_file_and_no_option(line, want):
+    words = line.split()
+    assert hyphen_as_file(words, build_app(in_full=words[:1])) == want.split()
 
 
 def test_text_is_utf8_whatever_the_locale(seqloom, environment):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.cli.app import VERBS, build_app
+from seqloom.cli.app import VERBS, build_app, hyphen_as_file
 from seqloom.config import SECTIONS, load_config
 from seqloom.workflows.recipes import built_in_recipes
 
@@ -24,8 +24,8 @@ def command_lines(text: str) -> list[list[str]]:
     for block in BLOCK.findall(text):
         for line in block.replace("\\\n", " ").splitlines():
             for part in re.split(r"\s(?:\||&&|;)\s", line):
-                words = shlex.split(part.removeprefix("$ "), comments=True)
-                if words[:1] == ["seqloom"] and words[1:2] and (words[1] in VERBS or words[1].startswith("-")):
+                if part.strip().startswith("seqloom "):
+                    words = shlex.split(part, comments=True)
                     cut = next((i for i, word in enumerate(words) if word.startswith((">", "<", "2>"))), len(words))
                     found.append(words[1:cut])
     return found
@@ -36,6 +36,11 @@ def all_command_lines() -> list[tuple[str, list[str]]]:
     return [(page.name, words) for page in pages for words in command_lines(page.read_text("utf-8"))]
 
 
+def parse(words: list[str]) -> None:
+    app = build_app(in_full=VERBS)
+    app.parse_args(hyphen_as_file(words, app), exit_on_error=False, print_error=False)
+
+
 def test_the_readme_shows_every_verb():
     shown = {words[0] for words in command_lines((ROOT / "README.md").read_text("utf-8"))}
     assert shown >= set(VERBS) - {"demo"}
@@ -43,8 +48,7 @@ def test_the_readme_shows_every_verb():
 
 @pytest.mark.parametrize(("page", "words"), all_command_lines(), ids=lambda part: " ".join(part)[:60])
 def test_a_command_of_a_page_is_one_that_seqloom_takes(page, words):
-    app = build_app(in_full=VERBS)
-    app.parse_args(words, exit_on_error=False, print_error=False)
+    parse(words)
     settings = [value for flag, value in itertools.pairwise(words) if flag == "--set"]
     load_config(overrides=settings)
 
@@ -55,7 +59,7 @@ def test_the_examples_of_every_help_are_commands_that_seqloom_takes():
     for verb in VERBS:
         block = "```\n" + "\n".join(line.strip() for line in app[verb].help_epilogue.splitlines()) + "\n```"
         for words in command_lines(block):
-            app.parse_args(words, exit_on_error=False, print_error=False)
+            parse(words)
             tried += 1
     assert tried >= len(VERBS)
 

@@ -100,7 +100,7 @@ def test_one_source_with_many_targets(examined) -> None:
     source = CLEAN[0][0]
     report = examined(with_lines({5: (source, "une autre phrase"), 6: (source, "encore une autre"), 7: CLEAN[0]}))
     found = report.finding("many targets")
-    assert found is not None and (found.count, found.lines, found.detail) == (3, [1, 5, 6], "1 sources")
+    assert found is not None and (found.count, found.lines, found.detail) == (3, [1, 5, 6], "1 source")
     repeated = report.finding("duplicate")  # an equal pair is a duplicate, and no further target
     assert repeated is not None and repeated.lines == [7]
 
@@ -254,7 +254,7 @@ def test_overlap_between_files(tmp_path: Path) -> None:
     pairs = clean_pairs()
     parts = {
         "train": pairs[:600],
-        "valid": [*pairs[600:650], pairs[3], (pairs[4][0], "autre chose")],
+        "valid": [*pairs[600:650], pairs[3], (pairs[4][0], pairs[4][1].upper())],
         "test": [pairs[600], *pairs[700:]],
     }
     specs = {}
@@ -265,7 +265,7 @@ def test_overlap_between_files(tmp_path: Path) -> None:
     (found,) = report.findings
     assert (found.kind, found.severity, found.count, found.other) == ("overlap", "kept", 2, specs["valid"].name)
     assert (found.lines, found.other_lines) == ([4, 5], [51, 52])
-    assert "2 sources" in found.detail and "1 of them with the same target" in found.detail
+    assert "2 sources" in found.detail and "1 with the same target" in found.detail
     (between,) = report.others["valid"].findings
     assert (between.count, between.lines, between.other_lines, between.other) == (1, [1], [1], specs["test"].name)
     assert report.to_json()["valid"]["kept"] == 52

@@ -142,6 +142,14 @@ def test_few_sentences_and_a_missing_ter_are_told(monkeypatch):
     assert not make_report(ITEMS, GOOD).warnings[:-1]
 
 
+def test_outputs_too_short_for_bleu_are_told():
+    items = items_of(*((f"s{n}", f"word {n}") for n in range(120)))
+    short = make_report(items, [item.references[0] for item in items])
+    assert short.scores["exact_match"].score == 100
+    assert short.scores["bleu"].score == 0
+    assert "BLEU counts groups of four words" in short.warnings[0]
+
+
 def test_table_aligns_words_left_and_numbers_right():
     assert table([["", "score"], ["BLEU", "1.00"], ["exact match", "100.00", "more"]][:2]) == "      score\nBLEU   1.00"
 

@@ -1,0 +1,147 @@
+"""The whole main job on data the project writes itself: dates as people write them -> ISO 8601.
+
+Each step is shown as the command that does the same, so that a newcomer learns the commands by watching.
+"""
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seqloom.demo.dates import generate, split_by_date
+from seqloom.errors import TrainingError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from seqloom.runtime.translator import Translator
+
+NUM_PAIRS, NUM_VALID, NUM_TEST = 40_000, 500, 1_500
+DEFAULT_SEED = 1
+WANTED = 98.0  # per cent of the test dates, exactly right
+EXAMPLES = (  # none of these dates is in the corpus
+    ("Saturday the 3rd of April, 2021", "2021-04-03"),
+    ("le mardi 14 juillet 1998", "1998-07-14"),
+    ("1er févr. '07", "2007-02-01"),
+    ("24décembre2019", "2019-12-24"),
+    ("SEPTEMEBR 9TH, 84", "1984-09-09"),
+    ("le trois mai deux mille seize", "2016-05-03"),
+    ("11/23/1963", "1963-11-23"),
+)
+DRAWN = "le mardi 14 juillet 1998"
+
+
+def demo(console: "Console", out: Path, seed: int = DEFAULT_SEED) -> None:
+    """Write the dates, train, measure, translate, draw; a second call goes on, or starts at the measuring."""
+    began = time.monotonic()
+    console.print("Seqloom learns to read dates. Each step below is a command that you can run yourself.")
+    write_corpus(console, out, seed)
+    train_model(console, out, seed)
+    score = measure(console, out)
+    translator = open_model(out)
+    show_translations(console, out, translator)
+    draw_alignment(console, translator)
+    say_what_next(console, out, time.monotonic() - began)
+    if score < WANTED:
+        raise TrainingError(
+            f"only {score:.2f} % of the unseen dates are right; the demo promises {WANTED:g} %. "
+            f"Delete {out} and run it again; should it happen twice, please report it."
+        )
+
+
+def step(console: "Console", title: str, *command: object) -> None:
+    """A heading, and the command that does what follows."""
+    console.print(f"\n[bold]{title}[/bold]")
+    if command:
+        line = shlex.join(str(word) for word in command)
+        console.print(f"$ seqloom {line}", style="cyan", markup=False)
+
+
+def write_corpus(console: "Console", out: Path, seed: int) -> None:
+    """train.tsv, valid.tsv and test.tsv: no date is in two of them."""
+    example_days = {iso for _, iso in EXAMPLES}
+    pairs = [pair for pair in generate(NUM_PAIRS, seed) if pair[1] not in example_days]
+    rest, test = split_by_date(pairs, NUM_TEST, seed)
+    train, valid = split_by_date(rest, NUM_VALID, seed)
+    for name, part in (("train", train), ("valid", valid), ("test", test)):
+        write_pairs(out / f"{name}.tsv", part)
+    step(console, f"1. {len(pairs):,} dates, written by the generator into {out}")
+    for text, iso in train[:5]:
+        console.print(f"  {text}  ->  {iso}", markup=False)
+    console.print(
+        f"train.tsv {len(train):,}, valid.tsv {len(valid):,}, test.tsv {len(test):,}; no date is in two files"
+    )
+
+
+def write_pairs(file: Path, pairs: Sequence[tuple[str, str]]) -> None:
+    """A file of an earlier call stays as it is when it is the same, and is never overwritten when it is not."""
+    from seqloom.train.durable import replace_file
+
+    content = "".join(f"{text}\t{iso}\n" for text, iso in pairs).encode()
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, content)
+    elif file.read_bytes() != content:
+        raise UsageError(
+            f"{file} holds other dates than this demo writes: another --seed, or another version of Seqloom. "
+            f"Delete {file.parent}, or choose another --out."
+        )
+
+
+def train_model(console: "Console", out: Path, seed: int) -> None:
+    from seqloom.workflows.train import train
+
+    chosen = ("--seed", seed) if seed != DEFAULT_SEED else ()
+    files = (out / "train.tsv", "--valid", out / "valid.tsv", "--out", out)
+    step(console, "2. Train (Ctrl-C stops, `seqloom demo` goes on)", "train", *files, "--recipe", "dates", *chosen)
+    train(out / "train.tsv", valid=out / "valid.tsv", out=out, recipe="dates", seed=seed)
+
+
+def measure(console: "Console", out: Path) -> float:
+    """Exact match on the unseen dates, in per cent."""
+    from seqloom.workflows.evaluate import evaluate, render
+
+    step(console, "3. Measure on dates it has never seen", "evaluate", out, out / "test.tsv")
+    report = evaluate(out, str(out / "test.tsv"), say=lambda message: console.print(message, markup=False))
+    console.print(render(report), markup=False)
+    return report.scores["exact_match"].score
+
+
+def open_model(out: Path) -> "Translator":
+    from seqloom.runtime.translator import Translator
+
+    return Translator.load(out)
+
+
+def show_translations(console: "Console", out: Path, translator: "Translator") -> None:
+    step(console, "4. Translate", "translate", out)
+    width = max(len(text) for text, _ in EXAMPLES)
+    texts = [text for text, _ in EXAMPLES]
+    for (text, wanted), got in zip(EXAMPLES, translator.translate(texts), strict=True):
+        verdict = "" if got == wanted else f"   (wrong: it is {wanted})"
+        console.print(f"  {text:<{width}}  ->  {got}{verdict}", markup=False)
+
+
+def draw_alignment(console: "Console", translator: "Translator") -> None:
+    """Which letters the model looked at while it wrote each digit."""
+    from seqloom.explain.alignment import alignment_document
+    from seqloom.explain.heatmap import render_heatmap
+
+    step(console, "5. Where it looked: each row is a digit it wrote, each column a letter it read")
+    document = alignment_document(*translator.align(DRAWN))
+    colour = console.is_terminal and console.color_system is not None
+    console.print(render_heatmap(document, width=console.width, colour=colour))
+
+
+def say_what_next(console: "Console", out: Path, seconds: float) -> None:
+    folder = shlex.quote(str(out))
+    console.print(f"\n[bold]That was all, in {seconds / 60:.1f} minutes. What to try next:[/bold]")
+    for line in (
+        f'echo "the 1st of may, 2033" | seqloom translate {folder} --n-best 3 --scores',
+        f"seqloom info {folder}",
+        "seqloom doctor pairs.tsv                               # your own file: source<TAB>target, one pair a line",
+        "seqloom train pairs.tsv --out runs/mine --budget 20m",
+        "seqloom recipes dates                                  # the settings of this demo, to copy and change",
+    ):
+        console.print(f"  {line}", markup=False)

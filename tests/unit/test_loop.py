@@ -1,0 +1,213 @@
+"""The loop on a model of two numbers: what it does with accumulation, bad gradients, validation and a stop."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from seqloom.config import TrainConfig
+from seqloom.errors import Interrupted, TrainingError
+from seqloom.tasks.translate import Loss
+from seqloom.train.checkpoint import list_checkpoints, newest_checkpoint
+from seqloom.train.clock import Clock
+from seqloom.train.log import MetricsLog
+from seqloom.train.loop import Loop, steps_to_average
+from seqloom.train.progress import make_progress
+from seqloom.train.signals import StopFlag
+from seqloom.train.state import RunState
+
+
+class Numbers:
+    """Epochs of four batches, each a list of numbers; `bad` ones are not finite."""
+
+    def __init__(self, bad: bool = False) -> None:
+        self.bad = bad
+
+    def epoch(self, number: int) -> list[list[float]]:
+        order = torch.randperm(4, generator=torch.Generator().manual_seed(number)).tolist()
+        return [[float(i), i + 1.0] for i in order]
+
+    def load(self, indices: list[float]) -> torch.Tensor:
+        return torch.tensor(indices) * (float("nan") if self.bad else 1.0)
+
+    def where(self, indices: list[float]) -> str:
+        return f"numbers:{indices[0]:.0f}"
+
+
+class Line(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([0.5, -0.5]))
+
+    def loss(self, x: torch.Tensor) -> Loss:
+        noise = torch.rand(()) * 0.1  # stands for dropout: the seed of the step must decide it
+        total = ((self.w[0] * x + self.w[1] - 3 * x).square() * (1 + noise)).sum()
+        return Loss(total, total.detach(), len(x))
+
+
+open_logs: list[MetricsLog] = []
+
+
+@pytest.fixture(autouse=True)
+def close_logs() -> Iterator[None]:
+    yield
+    while open_logs:
+        open_logs.pop().close()
+
+
+def make_loop(folder: Path, batches: Any = None, validate: Any = None, stop: Any = None, **settings: Any) -> Loop:
+    config = TrainConfig(**{"schedule": "constant", "warmup": 1, "log_every": 1, "learning_rate": 0.01, **settings})
+    model = Line()
+    folder.mkdir(exist_ok=True)
+    open_logs.append(MetricsLog(folder))
+    return Loop(
+        config,
+        model,
+        model.loss,
+        batches or Numbers(),
+        validate or (lambda state, stop: {"loss": 1.0 / state.step, "bleu": 1.0}),
+        folder=folder / "checkpoints",
+        log=open_logs[-1],
+        progress=make_progress("train", quiet=True),
+        clock=Clock(config, None, 0.0, time.monotonic()),
+        stop=StopFlag() if stop is None else stop,
+    )
+
+
+def events(folder: Path, kind: str) -> list[dict[str, Any]]:
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def test_two_batches_accumulated_equal_one_of_both(tmp_path: Path) -> None:
+    class Joined(Numbers):
+        def epoch(self, number: int) -> list[list[float]]:
+            plan = super().epoch(number)
+            return [plan[0] + plan[1], plan[2] + plan[3]]
+
+    def no_noise(loop: Loop) -> Loop:
+        model = loop.model
+        loop.loss_of = lambda x: Loss(*[(((model.w[0] - 3) * x + model.w[1]) ** 2).sum()] * 2, len(x))  # type: ignore
+        return loop
+
+    apart = no_noise(make_loop(tmp_path / "a", max_steps=2, accumulate=2))
+    together = no_noise(make_loop(tmp_path / "b", batches=Joined(), max_steps=2))
+    apart.run(), together.run()
+    torch.testing.assert_close(apart.model.w, together.model.w)
+    assert apart.state.epoch == together.state.epoch == 1
+
+
+def test_epochs_follow_each_other_with_their_own_plans(tmp_path: Path) -> None:
+    loop = make_loop(tmp_path, max_epochs=3)
+    assert "max_epochs" in loop.run()
+    assert (loop.state.step, loop.state.epoch, loop.state.batch, loop.state.tokens) == (12, 3, 0, 24)
+
+
+def test_resumed_from_any_step_ends_in_the_same_bits(tmp_path: Path) -> None:
+    whole = make_loop(tmp_path / "whole", max_steps=9)
+    whole.run()
+    for stop_after in range(1, 9):
+        folder = tmp_path / str(stop_after)
+        first = make_loop(folder, max_steps=stop_after, save_every=1)
+        first.run()
+        second = make_loop(folder, max_steps=9)
+        checkpoint = newest_checkpoint(folder / "checkpoints", warn=pytest.fail)
+        assert checkpoint is not None
+        second.resume(checkpoint)
+        second.run()
+        assert torch.equal(second.model.w, whole.model.w)
+
+
+def test_a_bad_gradient_changes_nothing_and_twenty_end_the_run(tmp_path: Path) -> None:
+    loop = make_loop(tmp_path, batches=Numbers(bad=True), max_steps=100)
+    before = loop.model.w.clone()
+    with pytest.raises(TrainingError, match=r"20 steps in a row.*learning_rate"):
+        loop.run()
+    assert torch.equal(loop.model.w, before)
+    skipped = events(tmp_path, "skipped")
+    assert len(skipped) == 20
+    assert "numbers:" in skipped[0]["lines"]
+
+
+def test_a_single_bad_step_is_forgotten(tmp_path: Path) -> None:
+    class Once(Numbers):
+        seen = 0
+
+        def load(self, indices: list[float]) -> torch.Tensor:
+            self.seen += 1
+            return torch.tensor(indices) * (float("inf") if self.seen % 2 else 1.0)
+
+    loop = make_loop(tmp_path, batches=Once(), max_steps=60)
+    loop.run()
+    assert loop.state.skipped == 30
+    assert torch.isfinite(loop.model.w).all()
+
+
+def test_clipping_is_measured_and_logged(tmp_path: Path) -> None:
+    loop = make_loop(tmp_path, max_steps=4, clip_norm=1e-3)
+    loop.run()
+    last = events(tmp_path, "train")[-1]
+    assert last["clipped_share"] == 1.0
+    assert last["gradient_norm"] > 1e-3
+
+
+def test_a_stop_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+    stop = StopFlag()
+    loop = make_loop(tmp_path, stop=stop, max_steps=100, save_every=50)
+    original, seen = loop.loss_of, []
+
+    def loss_of(batch: torch.Tensor) -> Any:
+        seen.append(batch)
+        stop.signal = 2 if len(seen) == 7 else 0
+        return original(batch)
+
+    loop.loss_of = loss_of
+    with pytest.raises(Interrupted, match="same command") as caught:
+        loop.run()
+    assert caught.value.exit_code == 130
+    assert list_checkpoints(tmp_path / "checkpoints") == [7]
+
+
+def test_a_stop_during_validation_leaves_it_due(tmp_path: Path) -> None:
+    stop = StopFlag()
+
+    def validate(state: RunState, flag: StopFlag) -> None:
+        stop.signal = 15
+
+    loop = make_loop(tmp_path, validate=validate, stop=stop, max_steps=9, valid_every=3)
+    with pytest.raises(Interrupted):
+        loop.run()
+    stop.signal = 0
+    again = make_loop(tmp_path, max_steps=9, valid_every=3)
+    checkpoint = newest_checkpoint(tmp_path / "checkpoints", warn=pytest.fail)
+    assert checkpoint is not None
+    assert checkpoint.step == 3
+    again.resume(checkpoint)
+    again.run()
+    assert sorted(again.state.valid_losses) == [3, 6, 9]
+
+
+def test_what_is_averaged_does_not_depend_on_an_interruption(tmp_path: Path) -> None:
+    loop = make_loop(tmp_path, max_steps=10, save_every=3, valid_every=100, keep=2, average=3)
+    loop.run()
+    loop.finish()
+    assert steps_to_average(tmp_path / "checkpoints", loop.state, loop.config) == [6, 9, 10]
+    loop.state.step = 11  # as if more steps came: the unscheduled checkpoint of 10 does not count
+    assert steps_to_average(tmp_path / "checkpoints", loop.state, loop.config) == [6, 9, 11]
+
+
+def test_the_best_checkpoints_are_kept(tmp_path: Path) -> None:
+    losses = {2: 3.0, 4: 1.0, 6: 2.0, 8: 4.0, 10: 5.0}
+    loop = make_loop(
+        tmp_path,
+        validate=lambda state, stop: {"loss": losses[state.step]},
+        max_steps=10, valid_every=2, save_every=2, keep=1, average=2, average_of="best",
+    )  # fmt: skip
+    loop.run()
+    assert list_checkpoints(tmp_path / "checkpoints") == [4, 6, 10]
+    assert steps_to_average(tmp_path / "checkpoints", loop.state, loop.config) == [4, 6]
