@@ -118,7 +118,8 @@ def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
     flags = {"--" + p.name.strip("_").replace("_", "-") for p in parameters if p.default is False}
     is_value = [before.startswith("--") and before not in flags for before in ("", *tokens)]
     words = [token for token, value in zip(tokens, is_value, strict=False) if token != "-" or value]
-    return [*words, "--", *["-"] * (len(tokens) - len(words))]
+    files = ["-"] * (len(tokens) - len(words))
+    return [*words, "--", *files] if files else words
 
 
 def explain(error: Exception, tokens: Sequence[str]) -> int:

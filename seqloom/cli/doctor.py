@@ -53,7 +53,7 @@ def doctor(
     """
     from seqloom.workflows.doctor import doctor as examine
 
-    options = ["--" + name.strip("_").replace("_", "-") for name in doctor.__kwdefaults__]
+    options = ["--" + name.strip("_").replace("_", "-") for name in doctor.__kwdefaults__ or ()]
     for word in pairs:
         if word.startswith("--"):
             raise UsageError(f"{word}: no such option.{did_you_mean(word, options)} Options: {', '.join(options)}")

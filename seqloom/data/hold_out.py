@@ -13,7 +13,7 @@ ROOM = 4  # candidates for each pair that is wanted: some may turn out to have t
 
 
 class HoldOut(Generic[Row]):
-    """Keeps the candidates for `most` rows: always all rows of a source text, and at most ROOM times as many as wanted."""
+    """Keeps the candidates for `most` rows: all rows of a text or none, and at most ROOM times as many as wanted."""
 
     def __init__(self, most: int, seed: int) -> None:
         self.most = most

@@ -29,39 +29,43 @@ class Fingerprints:
     def findings(self, lines: np.ndarray) -> list[Finding]:
         repeats = later_ones(self.column("pairs"))
         first = np.ones(len(lines), bool)
-        first[repeats] = False
+        first[repeats] = False  # a repeated pair is no second target
         found = [Finding("duplicate", len(repeats), first_lines(lines[repeats]))]
-        places = np.flatnonzero(first)  # a repeated pair is no second target
-        sources = self.column("sources")[places]
-        kinds, counts = np.unique(sources, return_counts=True)
-        several = kinds[counts > 1]
+        several = repeated(self.column("sources")[first])
         if len(several):
-            shared = lines[places[np.isin(sources, several)]]
-            found.append(
-                Finding(
-                    "many targets",
-                    len(shared),
-                    first_lines(shared),
-                    f"{len(several):,} source{'s' * (len(several) > 1)}",
-                )
-            )
+            shared = lines[first & is_among(self.column("sources"), several)]
+            detail = f"{len(several):,} source{'s' * (len(several) > 1)}"
+            found.append(Finding("many targets", len(shared), first_lines(shared), detail))
         return found
+
+
+def repeated(hashes: np.ndarray) -> np.ndarray:
+    """The values that occur more than once, each once, sorted."""
+    ordered = np.sort(hashes)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
+def is_among(hashes: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """True where a hash is one of the sorted `known`; np.isin would sort copies of everything."""
+    if not len(known):
+        return np.zeros(len(hashes), bool)
+    return known[np.searchsorted(known[:-1], hashes)] == hashes
 
 
 def later_ones(hashes: np.ndarray) -> np.ndarray:
     """Places of all that came before, in order."""
-    order = np.argsort(hashes, kind="stable")
-    same = hashes[order[1:]] == hashes[order[:-1]]
-    return np.sort(order[1:][same])
+    places = np.flatnonzero(is_among(hashes, repeated(hashes)))
+    _, first = np.unique(hashes[places], return_index=True)
+    return np.delete(places, first)
 
 
 def overlap(ours: Fingerprints, others: Fingerprints, name: str) -> list[Finding]:
     """Sources of the other file that stand in ours as well; counted in lines of the other file."""
-    common = np.intersect1d(ours.column("sources"), others.column("sources"))
-    if not len(common):
+    theirs = others.column("sources")
+    both = [is_among(ours.column("sources"), np.unique(theirs)), is_among(theirs, np.unique(ours.column("sources")))]
+    if not both[1].any():
         return []
-    both = [np.isin(side.column("sources"), common) for side in (ours, others)]
-    pairs = int(np.isin(others.column("pairs"), ours.column("pairs")).sum())
+    pairs = int(is_among(others.column("pairs"), np.unique(ours.column("pairs"))).sum())
     lines = [first_lines(side.column("lines")[mask]) for side, mask in zip((ours, others), both, strict=True)]
     count = int(both[1].sum())
     detail = (

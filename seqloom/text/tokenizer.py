@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import tokenizers
-from tokenizers import pre_tokenizers
 
 from seqloom.errors import ModelError
 from seqloom.text.vocabulary import SPECIALS, UNK
@@ -112,7 +111,6 @@ def byte_letters() -> dict[str, int]:
 
 
 BYTE_OF = byte_letters()
-assert BYTE_OF.keys() == set(pre_tokenizers.ByteLevel.alphabet())
 
 
 def readable(spelled: bytes) -> str:

@@ -1,7 +1,7 @@
 """metrics.jsonl, one event a line, and the same numbers in TensorBoard when that is installed.
 
 A resumed run writes the log an uninterrupted one would have written (times aside): what lies after the checkpoint it
-goes on from is cut off first. So log the events of a step before saving its checkpoint.
+goes on from is cut off first, and an event of that very step which comes again (a validation made up) is not repeated.
 """
 
 import importlib.util
@@ -21,7 +21,8 @@ class MetricsLog:
 
     def __init__(self, run: Path, from_step: int = 0) -> None:
         self.path = run / "metrics.jsonl"
-        cut_after(self.path, from_step)
+        kept = cut_after(self.path, from_step)
+        self.there = {(event.get("event"), from_step) for event in kept if event.get("step") == from_step}
         try:
             self.file = self.path.open("ab")
         except OSError as error:
@@ -30,6 +31,8 @@ class MetricsLog:
 
     def write(self, event: Mapping[str, Any]) -> None:
         """Append one event, e.g. {"event": "train", "step": 20, "loss": 4.1}; it is in the file when this returns."""
+        if (event.get("event"), event.get("step")) in self.there:
+            return
         line = json.dumps(finite(event), allow_nan=False) + "\n"
         try:
             self.file.write(line.encode())
@@ -58,24 +61,26 @@ class MetricsLog:
         self.close()
 
 
-def cut_after(path: Path, from_step: int) -> None:
-    """Keep the whole lines up to that step; the file is replaced at once or stays as it is."""
+def cut_after(path: Path, from_step: int) -> list[dict[str, Any]]:
+    """Keep the whole lines up to that step and return them; the file is replaced at once or stays as it is."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        return
-    lines = [line for line in content.split(b"\n") if from_step > 0 and belongs_before(line, from_step)]
-    kept = b"".join(line + b"\n" for line in lines)
-    if kept != content:
-        replace_file(path, kept)
+        return []
+    kept = [(line, event) for line in content.split(b"\n") if (event := event_before(line, from_step))]
+    rest = b"".join(line + b"\n" for line, _ in kept)
+    if rest != content:
+        replace_file(path, rest)
+    return [event for _, event in kept]
 
 
-def belongs_before(line: bytes, from_step: int) -> bool:
+def event_before(line: bytes, from_step: int) -> dict[str, Any] | None:
+    """The event of a line that stays: from_step 0 is a new run, and a line torn by a kill is no event."""
     try:
         event = json.loads(line)
     except ValueError:
-        return False  # torn by a kill
-    return isinstance(event, dict) and event.get("step", 0) <= from_step
+        return None
+    return event if isinstance(event, dict) and 0 < from_step >= event.get("step", 0) else None
 
 
 def finite(value: Any) -> Any:

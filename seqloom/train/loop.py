@@ -210,7 +210,9 @@ class Loop:
         }
         save_checkpoint(self.folder, state.step, tensors, {**state.to_json(), "seconds": self.clock.seconds()})
         self.saved_step = state.step
-        prune_checkpoints(self.folder, config.keep, set(steps_to_average(self.folder, state, config)) | best_steps(state, 1))
+        prune_checkpoints(
+            self.folder, config.keep, set(steps_to_average(self.folder, state, config)) | best_steps(state, 1)
+        )
         self.timer.leave_out(time.monotonic() - began)
 
     def leave(self) -> None:

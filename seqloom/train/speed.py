@@ -1,6 +1,6 @@
 """How fast this machine is and how much of that a training run uses.
 
-    MFU = floating-point operations the model needs / (seconds x operations a second of a bare matrix product)
+MFU = floating-point operations the model needs / (seconds x operations a second of a bare matrix product)
 """
 
 import ctypes

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -85,11 +86,16 @@ def wait_for_step(child: int, log: Path, step: int) -> None:
         time.sleep(0.002)
 
 
+def warm_up() -> None:
+    """Import what every start would: torch itself fetches some of it only when an optimizer is made."""
+    importlib.import_module("seqloom.workflows.train")
+    torch = importlib.import_module("torch")
+    torch.optim.AdamW([torch.zeros(1)])
+    with suppress(ImportError):
+        importlib.import_module("torch.utils.tensorboard")
+
+
 if __name__ == "__main__":
-    for module in ("seqloom.workflows.train", "torch.utils.tensorboard"):
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            print(f"without {module}", file=sys.stderr)
+    warm_up()
     for line in sys.stdin:
         print(json.dumps(start(json.loads(line))), flush=True)

@@ -1,12 +1,20 @@
-"""What people really give to a program: each is refused with one clear sentence, a code, and never a traceback."""
+"""What people really give to a program: each is refused with one clear sentence, a code, and never a traceback.
+
+Most go through `main`, which is all that the command `seqloom` calls: torch is imported once for all of them. The last
+test tries a few in a process of their own.
+"""
 
 import gzip
+import io
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from seqloom.cli.app import main
 
 GOOD = "".join(f"word {n}\tmot {n}\n" for n in range(60))
 
@@ -22,9 +30,23 @@ def refused(done: subprocess.CompletedProcess[str], code: int, *words: object) -
 
 
 @pytest.fixture
-def train(seqloom, tiny_settings, tmp_path):
-    """`seqloom train PAIRS --out out ...` in a folder of its own."""
-    return lambda *words: seqloom("train", *words, "--out", "out", *tiny_settings, cwd=tmp_path)
+def call(tmp_path, monkeypatch, capfd):
+    """A command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        capfd.readouterr()
+        code = main([str(word) for word in words])
+        return subprocess.CompletedProcess(words, code, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def train(call, tiny_settings):
+    """`seqloom train ... --out out`; what a test gives comes last, so that it counts."""
+    return lambda *words: call("train", "--out", "out", *tiny_settings, *words)
 
 
 @pytest.fixture
@@ -49,26 +71,26 @@ def test_a_missing_file_is_a_usage_error(name, train, tmp_path):
     assert not (tmp_path / "out" / "model.safetensors").exists()
 
 
-def test_a_missing_file_in_the_other_verbs(seqloom, tiny_model, tmp_path):
-    refused(seqloom("doctor", "none.tsv", cwd=tmp_path), 2, "none.tsv")
-    refused(seqloom("evaluate", tiny_model, "none.tsv", cwd=tmp_path), 2, "none.tsv")
-    refused(seqloom("translate", tiny_model, "none.txt", cwd=tmp_path), 2, "none.txt")
+def test_a_missing_file_in_the_other_verbs(call, tiny_model, tmp_path):
+    refused(call("doctor", "none.tsv"), 2, "none.tsv")
+    refused(call("evaluate", tiny_model, "none.tsv"), 2, "none.tsv")
+    refused(call("translate", tiny_model, "none.txt"), 2, "none.txt")
 
 
 def test_a_missing_validation_file(train, pairs):
     refused(train(pairs, "--valid", "none.tsv"), 2, "none.tsv")
 
 
-def test_an_empty_file(train, seqloom, tmp_path):
+def test_an_empty_file(train, call, tmp_path):
     (tmp_path / "empty.tsv").touch()
     refused(train("empty.tsv"), 3, "empty.tsv")
-    assert seqloom("doctor", "empty.tsv", cwd=tmp_path).returncode == 3
+    assert call("doctor", "empty.tsv").returncode == 3
 
 
-def test_one_column(train, seqloom, tmp_path):
+def test_one_column(train, call, tmp_path):
     (tmp_path / "one.tsv").write_text("only this\nand this\n", "utf-8")
     refused(train("one.tsv"), 3, "one.tsv", "line", "1")
-    report = seqloom("doctor", "one.tsv", "--json", cwd=tmp_path)
+    report = call("doctor", "one.tsv", "--json")
     assert report.returncode == 3
     assert json.loads(report.stdout)
 
@@ -95,17 +117,17 @@ def test_too_many_unusable_lines_are_refused_unless_allowed(train, tmp_path):
 def test_unequal_parallel_files(train, tmp_path):
     (tmp_path / "a.en").write_text("one\ntwo\nthree\nfour\n", "utf-8")
     (tmp_path / "a.fr").write_text("un\ndeux\n", "utf-8")
-    refused(train("a.en,a.fr"), 3, "a.en", "a.fr", "4", "2")
+    refused(train("a.en,a.fr"), 3, "a.en,a.fr", "line 3")
 
 
-def test_invalid_utf8_is_found_with_its_line(train, seqloom, model, tmp_path):
+def test_invalid_utf8_is_found_with_its_line(train, call, model, tmp_path):
     lines = GOOD.encode().splitlines(keepends=True)
     lines[6] = b"caf\xe9\tcoffee\n"
     (tmp_path / "latin.tsv").write_bytes(b"".join(lines))
     refused(train("latin.tsv"), 3, "latin.tsv", "7")
-    refused(seqloom("evaluate", model, "latin.tsv", cwd=tmp_path), 3, "latin.tsv", "7")
+    refused(call("evaluate", model, "latin.tsv"), 3, "latin.tsv", "7")
     (tmp_path / "latin.txt").write_bytes(b"fine\ncaf\xe9\n")
-    done = seqloom("translate", model, "latin.txt", cwd=tmp_path)
+    done = call("translate", model, "latin.txt")
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
     assert "latin.txt" in done.stderr
@@ -123,8 +145,8 @@ def test_a_line_of_a_megabyte_is_excluded_and_named(train, tmp_path):
     assert len(done.stderr) < 20_000
 
 
-def test_translating_a_line_of_a_megabyte_gives_one_line(seqloom, tiny_model):
-    done = seqloom("translate", tiny_model, "--beam", 1, stdin="ab\n" + "a" * 1_000_000 + "\ncd\n")
+def test_translating_a_line_of_a_megabyte_gives_one_line(call, tiny_model):
+    done = call("translate", tiny_model, "--beam", 1, stdin="ab\n" + "a" * 1_000_000 + "\ncd\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 3
     assert "line 2" in done.stderr
@@ -173,12 +195,15 @@ def test_an_unknown_key_in_a_recipe_gets_a_suggestion(train, pairs, tmp_path):
         (("--budget", "soon"), "soon"),
         (("--threads", "-3"), "-3"),
         (("--seed", "x"), "x"),
-        (("--tokenizer", "none"), "none"),
     ],
 )
 def test_a_wrong_option_of_train(words, said, train, pairs, tmp_path):
     refused(train(pairs, *words), 2, said)
     assert not (tmp_path / "out" / "config.toml").exists()
+
+
+def test_a_tokenizer_from_a_folder_that_has_none(train, pairs):
+    refused(train(pairs, "--tokenizer", "none"), 4, "none", "tokenizer")
 
 
 def test_a_recipe_that_is_no_toml(train, pairs, tmp_path):
@@ -189,24 +214,24 @@ def test_a_recipe_that_is_no_toml(train, pairs, tmp_path):
 # --- folders ------------------------------------------------------------------------------------------------------
 
 
-def test_an_output_folder_that_cannot_be_written(seqloom, pairs, tiny_settings):
+def test_an_output_folder_that_cannot_be_written(call, pairs, tiny_settings):
     """Below a regular file: no rights help there, not even root's."""
     below = pairs / "out"
-    refused(seqloom("train", pairs, "--out", below, *tiny_settings), 2, below)
+    refused(call("train", pairs, "--out", below, *tiny_settings), 2, below)
 
 
-def test_an_output_folder_that_is_a_file(seqloom, pairs, tiny_settings):
-    refused(seqloom("train", pairs, "--out", pairs, *tiny_settings), 2, pairs)
+def test_an_output_folder_that_is_a_file(call, pairs, tiny_settings):
+    refused(call("train", pairs, "--out", pairs, *tiny_settings), 2, pairs)
     assert pairs.read_text("utf-8") == GOOD
 
 
 @pytest.mark.parametrize("words", [("info",), ("info", "--check"), ("translate",), ("evaluate", "PAIRS")])
 @pytest.mark.parametrize("place", ["missing", "empty", "file"])
-def test_a_folder_that_is_no_model(words, place, seqloom, pairs, tmp_path):
+def test_a_folder_that_is_no_model(words, place, call, pairs, tmp_path):
     folder = {"missing": tmp_path / "none", "empty": tmp_path / "empty", "file": pairs}[place]
     (tmp_path / "empty").mkdir()
     verb, *more = [str(pairs) if word == "PAIRS" else word for word in words]
-    refused(seqloom(verb, folder, *more, stdin="a\n"), 4, folder)
+    refused(call(verb, folder, *more, stdin="a\n"), 4, folder)
 
 
 def cut(file: Path) -> None:
@@ -233,29 +258,49 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_model_is_named_and_not_used(damage, seqloom, model):
+def test_a_damaged_model_is_named_and_not_used(damage, call, model):
     break_it, named = DAMAGES[damage]
     break_it(model)
-    refused(seqloom("translate", model, stdin="abc\n"), 4, named)
+    refused(call("translate", model, stdin="abc\n"), 4, named)
 
 
 @pytest.mark.parametrize("damage", ["cut weights", "empty weights", "no weights", "broken settings", "unknown setting"])
-def test_info_and_evaluate_find_the_damage_too(damage, seqloom, model, pairs):
+def test_info_and_evaluate_find_the_damage_too(damage, call, model, pairs):
     break_it, named = DAMAGES[damage]
     break_it(model)
-    refused(seqloom("info", model), 4, named)
-    refused(seqloom("evaluate", model, pairs), 4, named)
+    refused(call("info", model), 4, named)
+    refused(call("evaluate", model, pairs), 4, named)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"format": 99, "version": "9.9"}'])
-def test_info_of_a_damaged_or_newer_run(content, seqloom, model):
+def test_info_of_a_damaged_or_newer_run(content, call, model):
     (model / "run.json").write_text(content)
-    refused(seqloom("info", model), 4, model)
+    refused(call("info", model), 4, model)
 
 
-def test_changed_weights_do_not_pass_the_check(seqloom, model):
+def test_changed_weights_do_not_pass_the_check(call, model):
     golden = json.loads((model / "golden.json").read_text("utf-8"))
     (model / "golden.json").write_text(json.dumps(golden).replace('"target": "', '"target": "other '))
-    done = seqloom("info", model, "--check")
+    done = call("info", model, "--check")
     assert done.returncode == 4, done.stderr
     assert "golden" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("doctor none.tsv", 2, "none.tsv"),
+        ("doctor a.en,a.fr", 3, ""),
+        ("train good.tsv --out x --set model.attenton=none", 2, "Did you mean 'attention'?"),
+        ("info good.tsv", 4, "good.tsv"),
+        ("translate model", 4, "model.safetensors"),
+    ],
+)
+def test_the_same_in_a_process_of_its_own(line, code, said, seqloom, model, pairs, tmp_path):
+    cut(model / "model.safetensors")
+    (tmp_path / "a.en").write_text("one\ntwo\n", "utf-8")
+    (tmp_path / "a.fr").write_text("un\n", "utf-8")
+    done = seqloom(*line.split(), cwd=tmp_path, stdin="abc\n")
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert said in done.stderr

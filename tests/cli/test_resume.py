@@ -143,13 +143,12 @@ STAGES = (
 )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param("rnn", marks=pytest.mark.slow), "transformer"])
 def test_killed_at_every_stage(kind: str, start: Start, words_for: Any, whole: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
     for function, call in STAGES:
         code, errors = start(words_for(kind, run), at=function, call=call)
-        print(function, code, errors)
-        assert code == -signal.SIGKILL, f"{function} was not called {call} times"
+        assert code == -signal.SIGKILL, f"{function} was not called {call} times\n{errors}"
     code, errors = start(words_for(kind, run))
     assert code == 0, errors
     assert_same_run(run, whole(kind))
@@ -278,17 +277,17 @@ def test_a_finished_run_is_left_alone_until_its_limit_grows(
 
 def test_a_run_by_the_clock_goes_on_in_the_time_left(start: Start, words_for: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    words = words_for("transformer", run, "--set", "train.max_steps=0", "--budget", "5s")
-    code, _ = start(words, at="seqloom.train.loop:Loop.update", call=31)
+    words = words_for("transformer", run, "--set", "train.max_steps=0", "--budget", "8s")
+    code, _ = start(words, at="seqloom.train.loop:Loop.update", call=6)
     assert code == -signal.SIGKILL
     step, spent = (json.loads((newest(run) / "state.json").read_text())[name] for name in ("step", "seconds"))
-    assert step == 28
+    assert step == 4
     code, errors = start(words)
     assert code == 0, errors
-    assert "going on after step 28" in errors
+    assert "going on after step 4" in errors
     facts = json.loads((run / "run.json").read_text())
     assert facts["finished"]
-    assert facts["step"] > 28
-    assert spent < facts["seconds"] < 6.5
+    assert facts["step"] > 4
+    assert spent < facts["seconds"] < 16  # on a free machine 8; a loaded one may be late, but not start anew
     steps = [event["step"] for event in timeless_log(run) if event["event"] == "train"]
     assert steps == list(range(1, facts["step"] + 1))

@@ -147,6 +147,11 @@ def test_a_reversed_file_known_by_its_script(examined) -> None:
     assert examined(russian, "a.tsv", source_lang="ru", target_lang="en").finding("swapped languages") is not None
 
 
+def test_a_line_without_letters_has_no_wrong_script(examined) -> None:
+    found = examined(with_lines({5: ("the boy", "мальчик читает"), 6: ("12 + 7", "12 + 7 =")})).finding("wrong script")
+    assert found is not None and found.lines == [5]
+
+
 def test_scripts() -> None:
     texts = [
         "hello",
@@ -333,13 +338,14 @@ def test_repair_writes_the_usable_pairs_and_tells_of_the_rest(ending: str, exami
 
 
 def test_repair_alters_no_text(examined, tmp_path: Path) -> None:
-    report = examined('"two\nlines",x\n"a\ttab",y\nplain,z\n', "a.csv")
+    report = examined('"two\nlines",x\n"a\ttab",y\nplain,z\nends,"with\r"\n', "a.csv")
     spec = CorpusSpec.parse(f"{tmp_path}/a.csv")
-    with pytest.raises(UsageError, match=r"2 texts hold a tab or a line end.*clean.jsonl"):
+    with pytest.raises(UsageError, match=r"3 texts hold a tab or a line end.*clean.jsonl"):
         write_repaired(spec, DataConfig(), report, tmp_path / "clean.tsv")
     write_repaired(spec, DataConfig(), report, tmp_path / "clean.jsonl")
     again = CorpusSpec.parse(f"{tmp_path}/clean.jsonl")
-    assert [pair.source for pair in usable_pairs(again, DataConfig())] == ["two\nlines", "a\ttab", "plain"]
+    assert [pair.source for pair in usable_pairs(again, DataConfig())] == ["two\nlines", "a\ttab", "plain", "ends"]
+    assert [pair.target for pair in usable_pairs(again, DataConfig())][-1] == "with\r"
     assert not (tmp_path / "clean.tsv").exists()
 
 

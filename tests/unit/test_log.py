@@ -57,6 +57,22 @@ def test_a_resumed_log_equals_an_uninterrupted_one(tmp_path: Path, torn: bytes) 
     assert [path.name for path in killed.iterdir()] == ["metrics.jsonl"]
 
 
+def test_an_event_of_the_saved_step_that_comes_again_is_not_repeated(tmp_path: Path) -> None:
+    """Killed after a validation was logged, before it was saved: the next start validates the same step again."""
+    for start in (0, 3):
+        with MetricsLog(tmp_path, start) as log:
+            for step in range(start + 1, 4):
+                log.write({"event": "train", "step": step})
+            log.write({"event": "valid", "step": 3, "seconds": start})
+            log.write({"event": "end", "step": 3 + start})
+    assert lines(tmp_path) == [
+        *({"event": "train", "step": step} for step in (1, 2, 3)),
+        {"event": "valid", "step": 3, "seconds": 0},
+        {"event": "end", "step": 3},
+        {"event": "end", "step": 6},
+    ]
+
+
 def test_a_run_that_starts_again_starts_a_new_log(tmp_path: Path) -> None:
     for _ in range(2):
         with MetricsLog(tmp_path, 0) as log:

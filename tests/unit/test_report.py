@@ -109,7 +109,7 @@ def test_against_tells_who_is_better():
 
 
 def test_a_report_for_people_holds_scores_lengths_and_the_worst():
-    items = items_of(*((f"source {'word ' * (n % 9)}{n}", f"target number {n}") for n in range(120)))
+    items = items_of(*((f"source {'word ' * (n % 9)}{n}", f"the target number {n}") for n in range(120)))
     outputs = [item.references[0] for item in items]
     outputs[41] = "nonsense"
     text = render(make_report(items, outputs, about={"beam": 4, "sentences_per_second": 1234.5}, warnings=["beware"]))

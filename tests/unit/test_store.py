@@ -113,10 +113,7 @@ def test_what_is_left_out_is_accounted_for(tmp_path):
     listing = [line.split("\t") for line in (tmp_path / "store" / "excluded.tsv").read_text().splitlines()]
     assert listing[0] == ["file", "line", "reason"]
     assert [int(line) for _, line, _ in listing[1:]] == [5, 10, 11, 21, 31, *range(41, 53), *range(61, 76)]
-    assert (
-        listing[2] == [str(file), "10", "too many tokens: 300 tokens, data.max_tokens = 99"]
-        or "too many" in listing[2][2]
-    )
+    assert listing[2][0] == str(file) and "tokens, data.max_tokens = 99" in listing[2][2]
     assert "kept 43 of 75 pairs" in account.render() and "too many tokens: 2 (lines 10, 31)" in account.render()
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seqloom.errors import ModelError, UsageError
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.text.tokenizer import Tokenizer
+from seqloom.text.tokenizer import BYTE_OF, Tokenizer
 from seqloom.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
 TEXTS = [
@@ -94,6 +94,14 @@ def test_pieces_hold_whole_letters_where_they_were_learned():
 def test_an_id_outside_the_vocabulary_is_refused():
     with pytest.raises(ModelError, match="99999 is outside"):
         LEARNED["bpe"].pieces([99999])
+
+
+def test_byte_letters_are_those_of_the_library():
+    library = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    assert BYTE_OF.keys() == set(library.alphabet())
+    for char in "\0 aé€\U0001f600":
+        ((letters, _),) = library.pre_tokenize_str(char)
+        assert bytes(BYTE_OF[letter] for letter in letters) == char.encode()
 
 
 def test_learned_pieces_are_used():
