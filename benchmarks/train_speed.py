@@ -67,7 +67,9 @@ def main() -> None:
             results["seqloom (again)"] = measure(make_seqloom_step(model), chosen, options.rounds)
     for name, speeds in results.items():
         mfu = max(speeds) * flops / peak
-        print(f"{name:16s} {max(speeds):6.0f} target tokens/s  (range {min(speeds):.0f}-{max(speeds):.0f})  MFU {mfu:.0%}")
+        print(
+            f"{name:16s} {max(speeds):6.0f} target tokens/s  (range {min(speeds):.0f}-{max(speeds):.0f})  MFU {mfu:.0%}"
+        )
     print(json.dumps({"speeds": results, "matmul_gflops": peak / 1e9, "mflop_a_token": flops / 1e6}))
 
 
@@ -168,7 +170,9 @@ def measure_opennmt(options: argparse.Namespace, data: Path, tokenizers: Tokeniz
     command = [options.opennmt, "-m", "onmt.bin.train", "-config", str(folder / "opennmt.yaml")]
     environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    speeds = [float(found) for found in re.findall(r"(\d+)/\s*(\d+) tok/s", done.stderr + done.stdout) for found in found[1:]]
+    speeds = [
+        float(found) for found in re.findall(r"(\d+)/\s*(\d+) tok/s", done.stderr + done.stdout) for found in found[1:]
+    ]
     if not speeds:
         sys.exit(f"OpenNMT-py gave no speeds:\n{done.stderr[-3000:]}")
     return speeds[1:]

@@ -6,7 +6,9 @@
 Names are loaded when they are first used, so that `import seqloom` and `seqloom --help` do not wait for torch.
 """
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,3 +39,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class Package(ModuleType):
+    """`seqloom.train` is the function. Python would put the folder of that name in its place once it is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "train" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = Package

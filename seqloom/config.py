@@ -199,7 +199,7 @@ def check_together(config: Config) -> Iterable[str]:
     if config.model.kind == "transformer" and config.model.width % config.model.heads:
         yield f"model.width = {config.model.width} does not divide into model.heads = {config.model.heads}"
     if config.model.kind == "transformer" and config.model.embed_size not in (0, config.model.width):
-        yield f"model.embed_size = {config.model.embed_size}: a transformer's is its width ({config.model.width}); use 0"
+        yield f"model.embed_size = {config.model.embed_size}: a transformer's is its width; use 0"
     if config.train.batch_tokens < config.data.max_tokens + 2:
         yield (
             f"train.batch_tokens = {config.train.batch_tokens} cannot hold a sentence of data.max_tokens = "

@@ -68,9 +68,7 @@ class Seq2Seq(nn.Module):
     def start(self, memory: Memory, beams: int = 1) -> State:
         raise NotImplementedError
 
-    def step(
-        self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None
-    ) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
         raise NotImplementedError
 
     def hidden(self, tokens: Tensor, memory: Memory, trace: Trace | None = None) -> Tensor:

@@ -1,16 +1,18 @@
 """The recurrent encoder-decoder, with a fixed context vector or with attention.
 
-    attention = none        s_0 = bridge(h_S): all the decoder knows of the source     Sutskever et al. 2014
-    attention = additive    c_i = sum_j alpha_ij h_j,  alpha_i = softmax(score(s_{i-1}, h))   Bahdanau et al. 2015
-                            s_i = f(s_{i-1}, y_{i-1}, c_i)
-    output                  t_i = tanh(W [y_{i-1}; s_i; c_i]),  logits = t_i E^T
+attention = none        s_0 = bridge(h_S): all the decoder knows of the source     Sutskever et al. 2014
+attention = additive    c_i = sum_j alpha_ij h_j,  alpha_i = softmax(score(s_{i-1}, h))   Bahdanau et al. 2015
+                        s_i = f(s_{i-1}, y_{i-1}, c_i)
+output                  t_i = tanh(W [y_{i-1}; s_i; c_i]),  logits = t_i E^T
 """
+
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 
 from seqloom.models.api import Memory, Seq2Seq, State
-from seqloom.nn.cells import CELLS, CellState
+from seqloom.nn.cells import CELLS, Cell, CellState
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.embed import Output, make_table
 from seqloom.nn.recurrent import Recurrent, scan
@@ -44,7 +46,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.score = SCORES[attention](width, width, width) if attention != "none" else None
         context_size = width if self.score is not None else 0
         sizes = [embed_size + context_size] + [width] * (decoder_layers - 1)
-        self.cells = nn.ModuleList(CELLS[cell](size, width) for size in sizes)
+        self.cells: Iterable[Cell] = nn.ModuleList(CELLS[cell](size, width) for size in sizes)  # type: ignore[assignment]
         self.readout = nn.Linear(embed_size + width + context_size, embed_size)
         self.output = Output(embed_size, target_vocab_size, self.target_table if tied else None)
         self.dropout = Dropout(dropout)
@@ -63,9 +65,7 @@ class RecurrentSeq2Seq(Seq2Seq):
     def start(self, memory: Memory, beams: int = 1) -> State:
         return [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
 
-    def step(
-        self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None
-    ) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
         embedded = self.dropout(self.target_table(tokens) * self.embed_scale)  # (R, k, E)
         if self.score is None:
             return self.read_fixed(embedded, state, trace)
@@ -87,7 +87,7 @@ class RecurrentSeq2Seq(Seq2Seq):
     ) -> tuple[Tensor, State]:
         """s_i needs c_i, which needs s_{i-1}: one position after the other."""
         E = embedded.shape[-1]
-        first = self.cells[0]
+        first = next(iter(self.cells))
         from_words = nn.functional.linear(embedded, first.W_x[:, :E], first.b)  # y W_x + b for all k at once
         states, contexts = [], []
         for y in from_words.unbind(1):
@@ -99,6 +99,7 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def look(self, s: Tensor, memory: Memory, trace: Trace | None) -> Tensor:
         """c_i for every row: the beams of a sentence are queries to one memory, never copies of it."""
+        assert self.score is not None
         query = s.view(memory.mask.shape[0], -1, s.shape[-1])  # (B, W, H)
         return attend(self.score(query, memory.keys), memory.annotations, memory.mask, trace).flatten(0, 1)
 
@@ -123,11 +124,14 @@ class Bridge(nn.Module):
 
     def __init__(self, width: int, layers: int, num_states: int) -> None:
         super().__init__()
-        self.maps = nn.ModuleList(nn.ModuleList(nn.Linear(width, width) for _ in range(num_states)) for _ in range(layers))
+        self.layers = layers
+        self.maps: Iterable[Iterable[nn.Linear]] = nn.ModuleList(  # type: ignore[assignment]
+            nn.ModuleList(nn.Linear(width, width) for _ in range(num_states)) for _ in range(layers)
+        )
 
     def forward(self, last: list[CellState]) -> list[CellState]:
-        missing = max(0, len(self.maps) - len(last))
-        aligned = [last[0]] * missing + last[-len(self.maps) :]
+        missing = max(0, self.layers - len(last))
+        aligned = [last[0]] * missing + last[-self.layers :]
         return [
             tuple(torch.tanh(linear(s)) for linear, s in zip(maps, states, strict=True))
             for maps, states in zip(self.maps, aligned, strict=True)

@@ -1,6 +1,7 @@
 """The Transformer: attention alone, encoder and decoder. Vaswani et al. 2017."""
 
 import math
+from collections.abc import Sequence
 
 from torch import Tensor, nn
 
@@ -42,7 +43,9 @@ class Transformer(Seq2Seq):
         self.dropout = Dropout(dropout)
         sizes = (width, heads, ffn_size, dropout, norm)
         self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(encoder_layers))
-        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(decoder_layers))
+        self.decoder: Sequence[DecoderBlock] = nn.ModuleList(  # type: ignore[assignment]
+            DecoderBlock(*sizes) for _ in range(decoder_layers)
+        )
         # Pre-norm leaves the sum of all sublayers unnormalised, so one norm closes each stack.
         self.encoder_norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
@@ -60,9 +63,7 @@ class Transformer(Seq2Seq):
     def start(self, memory: Memory, beams: int = 1) -> State:
         return {"position": 0, "past": [None] * len(self.decoder)}
 
-    def step(
-        self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None
-    ) -> tuple[Tensor, State]:
+    def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
         position = state["position"]
         x = self.dropout(self.target_table(tokens) * self.scale + self.target_positions(position, tokens.shape[1]))
         visible = memory.mask[:, None, None]

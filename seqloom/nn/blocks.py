@@ -1,7 +1,7 @@
 """The sublayers of a Transformer and how they are stacked: residual, layer norm, feed-forward.
 
-    pre-norm    x <- x + f(norm(x))        trains without care; the default
-    post-norm   x <- norm(x + f(x))        as published; Vaswani et al. 2017
+pre-norm    x <- x + f(norm(x))        trains without care; the default
+post-norm   x <- norm(x + f(x))        as published; Vaswani et al. 2017
 """
 
 from collections.abc import Callable

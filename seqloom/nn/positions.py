@@ -12,6 +12,7 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, width: int, max_length: int) -> None:
         super().__init__()
         self.width = width
+        self.table: Tensor
         self.register_buffer("table", sinusoids(max_length, width), persistent=False)
 
     def forward(self, first: int, num: int) -> Tensor:

@@ -30,14 +30,13 @@ def scan(
     return torch.stack(outputs, 1), state  # (B, T, H)
 
 
-def scan_fused(
-    cell: Cell, x: Tensor, state: CellState, mask: Tensor | None
-) -> tuple[Tensor, CellState] | None:
+def scan_fused(cell: Cell, x: Tensor, state: CellState, mask: Tensor | None) -> tuple[Tensor, CellState] | None:
     """The same through torch's kernel on packed sequences, which skip padding; None where the cell has no kernel."""
     B, T, _ = x.shape
     lengths = mask.sum(1).cpu() if mask is not None else torch.full((B,), T)
     packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     order, restore = packed.sorted_indices, packed.unsorted_indices
+    assert order is not None and restore is not None  # enforce_sorted=False always sets them
     done = cell.fused(packed, tuple(s.index_select(0, order) for s in state))
     if done is None:
         return None

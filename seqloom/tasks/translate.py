@@ -1,6 +1,6 @@
 """Translation: the next target token given the source and the target tokens before it.
 
-    loss = - sum_t log p(y_t | y_<t, x)     over real target positions only
+loss = - sum_t log p(y_t | y_<t, x)     over real target positions only
 """
 
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ started again from its last checkpoint makes the same weights, bit for bit.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,18 +35,30 @@ from seqloom.train.state import RunState, seed_of
 MOST_SKIPPED_IN_A_ROW = 20
 
 
+class Plan(Protocol):
+    """The batches of one epoch, as what `Batches.load` takes."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
 class Batches(Protocol):
     """Epochs of batches: `epoch(e)` plans one, `load(indices)` reads a batch, `where(indices)` names its lines."""
 
-    def epoch(self, number: int) -> Sequence[Any]: ...
+    def epoch(self, number: int) -> Plan: ...
     def load(self, indices: Any) -> Any: ...
     def where(self, indices: Any) -> str: ...
 
 
 class LossSums(Protocol):
-    smoothed: torch.Tensor
-    nll: torch.Tensor
-    num_tokens: int
+    """Sums over the tokens of a batch."""
+
+    @property
+    def smoothed(self) -> torch.Tensor: ...
+    @property
+    def nll(self) -> torch.Tensor: ...
+    @property
+    def num_tokens(self) -> int: ...
 
 
 class Loop:
@@ -148,10 +160,10 @@ class Loop:
         )
         if state.skipped_in_row >= MOST_SKIPPED_IN_A_ROW:
             raise TrainingError(
-                f"{MOST_SKIPPED_IN_A_ROW} steps in a row gave a loss or gradient that is not finite: training diverged. "
+                f"{MOST_SKIPPED_IN_A_ROW} steps in a row gave a loss or gradient that is not finite: it diverged. "
                 f"The weights of the last good checkpoint in {self.folder} are kept. Try a lower "
                 f"train.learning_rate (now {self.config.learning_rate:g}), a longer train.warmup "
-                f"(now {self.config.warmup}) or a lower train.clip_norm (now {self.config.clip_norm:g}), in a new folder."
+                f"(now {self.config.warmup}) or a lower train.clip_norm (now {self.config.clip_norm:g}) in a new --out."
             )
 
     def report(self, nll: float, tokens: int, norm: float, rate: float) -> None:

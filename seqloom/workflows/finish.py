@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import seqloom
+from seqloom import __version__
 from seqloom.config import Config
 from seqloom.data.store import Store
 from seqloom.models.api import Seq2Seq
@@ -58,28 +58,28 @@ def write_model(out: Path, model: Seq2Seq, valid: Store) -> None:
 
 
 def write_facts(out: Path, facts: dict[str, Any]) -> None:
-    content = {"format": 1, "version": seqloom.__version__, **facts}
+    content = {"format": 1, "version": __version__, **facts}
     replace_file(out / "run.json", json.dumps(content, ensure_ascii=False, indent=1).encode())
 
 
 def write_card(out: Path, config: Config, facts: dict[str, Any], train: Store, valid: Store) -> None:
     """card.md: what a person who gets this folder wants to know before using it."""
     languages = " -> ".join(filter(None, (config.data.source_lang, config.data.target_lang))) or "not named"
-    model = config.model
+    model, minutes = config.model, facts["seconds"] / 60
     rows = {
         "Model": f"{model.kind}, {model.layers} layers, width {model.width}, {facts['params']:,} parameters",
         "Languages": languages,
         "Training data": f"{', '.join(train.names)}: {train.account.kept:,} of {train.account.total:,} pairs",
         "Validation data": f"{', '.join(valid.names)}: {len(valid):,} pairs" + (", held out" if valid.held_out else ""),
         "Data hash": facts["data_hash"],
-        "Training": f"{facts['step']:,} updates, {facts['tokens']:,} target tokens, {facts['seconds'] / 60:.1f} minutes",
+        "Training": f"{facts['step']:,} updates, {facts['tokens']:,} target tokens, {minutes:.1f} minutes",
         "Weights": f"{facts['weights']} (lowest validation loss, {facts['valid_loss']:.4f})",
         "Validation BLEU": f"{facts['valid_bleu']:.2f} (last weights, greedy, the first 500 pairs; for orientation)",
-        "Made": f"Seqloom {seqloom.__version__}, {time.strftime('%Y-%m-%d')}, seed {config.train.seed}",
+        "Made": f"Seqloom {__version__}, {time.strftime('%Y-%m-%d')}, seed {config.train.seed}",
     }
     lines = [f"# {out.name}", "", "| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())]
     lines += [
-        "", "Measure it on data it has not seen: `seqloom evaluate DIR TEST`. The licence of the training data applies;",
-        "name it here before you pass the model on.", "",
+        "", "Measure it on data it has not seen: `seqloom evaluate DIR TEST`.",
+        "The licence of the training data applies; name it here before you pass the model on.", "",
     ]  # fmt: skip
     replace_file(out / "card.md", "\n".join(lines).encode())

@@ -8,7 +8,7 @@ from seqloom.config import Config
 from seqloom.data.corpus import CorpusSpec, parse_mix, spool_stdin, usable_pairs
 from seqloom.data.doctor import examine
 from seqloom.data.prepare import prepare, wanted_data_hash
-from seqloom.data.store import Account, Store
+from seqloom.data.store import Store
 from seqloom.errors import DataError
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
@@ -16,7 +16,6 @@ from seqloom.train.progress import make_progress
 from seqloom.workflows.resume import check_same_data
 
 Tell = Callable[[str], None]
-NAMED = 10  # lines named for each reason; excluded.tsv names all
 
 
 def gather_corpora(
@@ -45,25 +44,27 @@ def gather_data(
         wanted = wanted_data_hash(folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs)
         check_same_data(folder, json.loads(facts.read_text("utf-8"))["data_hash"], wanted)
     else:
-        refuse_bad_data([*specs, *valid_specs], config, allow_loss, tell)
+        refuse_bad_data(specs, valid_specs[0] if valid_specs else None, config, allow_loss, tell)
         tokenizers = Tokenizers.load(tokenizer) if tokenizer else learn_tokenizers(specs, config, tell, quiet)
         tokenizers.save(folder)
     with make_progress("encoding", unit="pair", quiet=quiet) as progress:
         stores = prepare(
             folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs, progress.update
         )
-    tell(describe_account("training", stores[0].account, folder))
+    tell(f"training: {stores[0].account.render()}")
     if stores[1].held_out:
         tell(f"validation: no --valid given, so {len(stores[1]):,} of these pairs are held out")
     else:
-        tell(describe_account("validation", stores[1].account, folder))
+        tell(f"validation: {stores[1].account.render()}")
     return tokenizers, *stores
 
 
-def refuse_bad_data(specs: Sequence[CorpusSpec], config: Config, allow_loss: bool, tell: Tell) -> None:
+def refuse_bad_data(
+    specs: Sequence[CorpusSpec], valid: CorpusSpec | None, config: Config, allow_loss: bool, tell: Tell
+) -> None:
     """The doctor's look at every corpus: hard faults end the run here, before anything is built."""
     for spec in specs:
-        report = examine(spec, config.data, allow_loss=allow_loss)
+        report = examine(spec, config.data, valid=valid, allow_loss=allow_loss)
         if report.hard:
             raise DataError(f"{report.render()}\n`seqloom doctor {spec.name}` shows all; nothing was trained.")
         if report.findings:
@@ -92,13 +93,3 @@ def learn_tokenizers(specs: Sequence[CorpusSpec], config: Config, tell: Tell, qu
     target = learn_tokenizer(text.tokenizer, texts("target"), text.vocab_size)
     tell(f"tokenizer: {text.tokenizer}, {len(source):,} source and {len(target):,} target tokens")
     return Tokenizers(source, target)
-
-
-def describe_account(name: str, account: Account, folder: Path) -> str:
-    """kept N of M, and why and which lines not."""
-    lines = [f"{name}: kept {account.kept:,} of {account.total:,} pairs"]
-    for reason, number in account.excluded.items():
-        places = ", ".join(str(line) for _, line in account.first[reason][:NAMED])
-        more = f" ... all in {folder / 'store' / 'excluded.tsv'}" if number > NAMED else ""
-        lines.append(f"  left out, {reason}: {number:,} (lines {places}{more})")
-    return "\n".join(lines)

@@ -115,7 +115,9 @@ def check_end(config: Config, budget: float | None) -> None:
                 "train.max_steps or train.max_epochs"
             )
         if not train.patience:
-            raise UsageError("when to stop? Give --budget 20m, or set train.max_steps, train.max_epochs or train.patience")
+            raise UsageError(
+                "when to stop? Give --budget 20m, or set train.max_steps, train.max_epochs or train.patience"
+            )
 
 
 def prepare_torch(config: Config) -> None:

@@ -1,4 +1,4 @@
-"""What a validation during training tells: loss, perplexity and BLEU on held-out pairs, and three of them to look at."""
+"""What a validation during training tells: loss, perplexity, BLEU on held-out pairs, and three of them to look at."""
 
 import difflib
 import math
@@ -57,7 +57,8 @@ class Validation:
             return None
         pairs = self.store.texts[: len(outputs)]
         score = bleu(outputs, [list(pair.targets) for pair in pairs], self.target_lang)
-        self.tell(f"step {state.step}: validation loss {loss:.3f}, perplexity {math.exp(min(loss, 50)):.2f}, BLEU {score:.2f}")
+        perplexity = math.exp(min(loss, 50))
+        self.tell(f"step {state.step}: validation loss {loss:.3f}, perplexity {perplexity:.2f}, BLEU {score:.2f}")
         self.show_samples(state, pairs[:NUM_SAMPLES], outputs[:NUM_SAMPLES])
         return {"loss": loss, "bleu": score, "samples": outputs[:NUM_SAMPLES]}
 
@@ -92,9 +93,7 @@ class Validation:
         """The same held-out pairs each time, with what changed since the last."""
         for number, (pair, output) in enumerate(zip(pairs, outputs, strict=True)):
             before = state.samples[number] if number < len(state.samples) else None
-            self.tell(
-                f"  source  {pair.source}\n  target  {pair.targets[0]}\n  output  {mark_changes(before, output)}"
-            )
+            self.tell(f"  source  {pair.source}\n  target  {pair.targets[0]}\n  output  {mark_changes(before, output)}")
         state.samples = outputs
 
 

@@ -17,6 +17,13 @@ def test_the_public_names_lead_to_what_they_name():
     assert set(dir(seqloom)) == {"Translator", "__version__", "load", "train"}
 
 
+@pytest.mark.parametrize("first", ["", "import seqloom.train.loop; ", "import seqloom.workflows.train; "])
+def test_train_is_the_function_whatever_was_imported_before(first, python):
+    """There is also a folder seqloom/train."""
+    done = python("-c", f"{first}import seqloom; assert seqloom.train.__module__ == 'seqloom.workflows.train'")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'trian'"):
         _ = seqloom.trian
