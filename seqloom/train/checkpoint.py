@@ -12,6 +12,7 @@ import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -182,13 +183,15 @@ def is_good(path: Path) -> bool:
     return True
 
 
-def is_whole(path: Path) -> bool:
-    """Every file is there and has its size."""
-    try:
-        files = read_object(path / MANIFEST)["files"]
-        return all((path / name).stat().st_size == record["size"] for name, record in files.items())
-    except (Damaged, OSError, KeyError, TypeError, AttributeError):
-        return False
+def is_still_good(path: Path) -> bool:
+    """As `is_good`, but a checkpoint none of whose files was touched since it was verified is not read again."""
+    stats = [(file.name, file.stat()) for file in sorted(path.iterdir())]
+    return was_good(path, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
+
+
+@lru_cache(maxsize=256)
+def was_good(path: Path, as_of: tuple[tuple[str, int, int], ...]) -> bool:
+    return is_good(path)
 
 
 def list_checkpoints(folder: Path) -> list[int]:
@@ -232,12 +235,11 @@ def clear_leftovers(folder: Path) -> None:
 def prune_checkpoints(folder: Path, keep_newest: int, keep: Collection[int] = ()) -> None:
     """Remove good checkpoints older than the `keep_newest` newest good ones, except those in `keep`.
 
-    A damaged one must neither count as the newest nor disappear: sizes are compared for all, which is cheap, hashes
-    before one is removed.
+    All are verified first: a damaged one must neither count as the newest nor disappear.
     """
-    whole = [step for step in list_checkpoints(folder) if is_whole(folder / step_name(step))]
-    for step in whole[: max(0, len(whole) - keep_newest)]:
-        if step in keep or not is_good(folder / step_name(step)):
+    good = [step for step in list_checkpoints(folder) if is_still_good(folder / step_name(step))]
+    for step in good[: max(0, len(good) - keep_newest)]:
+        if step in keep:
             continue
         path = folder / step_name(step)
         gone = path.with_name(f".removing-{path.name}")

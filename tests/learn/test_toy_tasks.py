@@ -84,9 +84,9 @@ SETTINGS = {
     "fixed vector": (range(2, 5), 128, 600, 4e-3),
     "transformer": (range(3, 9), 64, 300, 3e-3),
 }
-EVERYDAY = {("attention", "reverse"), ("fixed vector", "sort"), ("transformer", "copy")}
+EASY = {("attention", "reverse"): 350, ("fixed vector", "sort"): 400, ("transformer", "copy"): 200}  # fewer updates do
 CASES = [
-    pytest.param(family, task, id=f"{family}-{task}", marks=[] if (family, task) in EVERYDAY else [pytest.mark.slow])
+    pytest.param(family, task, id=f"{family}-{task}", marks=[] if (family, task) in EASY else [pytest.mark.slow])
     for family in FAMILIES
     for task in TASKS
 ]
@@ -98,5 +98,5 @@ def test_unseen_sequences_come_out_right(family: str, task: str) -> None:
     torch.manual_seed(1)
     config = load_config(None, [*FAMILIES[family], f"model.width={width}", "model.dropout=0.0"])
     model = build_model(config, VOCAB, VOCAB, joint=True)
-    train(model, TASKS[task], lengths, steps, peak)
+    train(model, TASKS[task], lengths, EASY.get((family, task), steps), peak)
     assert sequence_accuracy(model, TASKS[task], lengths) > 0.99

@@ -13,6 +13,7 @@ from rapidfuzz.distance import OSA
 from seqloom.demo.calendar_words import english_number, english_ordinal, french_number
 from seqloom.demo.dates import generate, split_by_date, stream
 from seqloom.demo.typos import safe_typos
+from seqloom.workflows.demo import EXAMPLES
 
 MONTH_NAMES = {
     1: "january jan janvier janv",
@@ -159,6 +160,13 @@ def test_no_input_maps_to_two_dates_in_a_large_sample():
         assert seen.setdefault(text, iso) == iso
         assert iso == text or date.fromisoformat(iso).year in YEARS
     assert len(seen) > 150_000
+
+
+@pytest.mark.parametrize(("text", "iso"), EXAMPLES)
+def test_the_examples_of_the_demo_keep_the_rules_too(text, iso):
+    assert readings(text) == {iso}
+    for word in text.split():
+        assert WEEKDAY_OF.get(word.lower()) in (None, date.fromisoformat(iso).weekday())
 
 
 def test_a_weekday_is_the_right_one():
