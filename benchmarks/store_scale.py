@@ -1,7 +1,10 @@
-"""Ten million pairs: how long the token store takes to build, and how soon a fresh process has its first batch.
+"""Ten million pairs: how soon a fresh `seqloom train` has made its first step once the token store is built.
 
-python benchmarks/store_scale.py                    # 10 million pairs, a few gigabytes in the temporary folder
-python benchmarks/store_scale.py --pairs 1000000
+    python benchmarks/store_scale.py                    # 10 million pairs, some gigabytes in the temporary folder
+    python benchmarks/store_scale.py --pairs 1000000
+
+The first command line checks the data, learns the tokenizer, builds the store and trains one step. The second one, a new
+process, goes on with step 2; measured is the time from its start to that step in metrics.jsonl, and its peak memory then.
 """
 
 import argparse
@@ -17,103 +20,70 @@ from itertools import islice
 from pathlib import Path
 
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-BATCH_TOKENS = 4096
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=10_000_000)
-    parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)  # the fresh process: measure and print JSON
-    arguments = parser.parse_args()
-    if arguments.open:
-        print(json.dumps(measure_first_batch(arguments.open)))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        report = build(Path(folder), arguments.pairs)
+    number = parser.parse_args().pairs
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with (folder / "pairs.tsv").open("w", encoding="utf-8") as out:
+            out.writelines(islice(pairs(), number))
         began = time.perf_counter()
-        child = subprocess.run(
-            [sys.executable, __file__, "--open", Path(folder) / "store"], stdout=subprocess.PIPE, check=True
+        subprocess.run(train_command(folder, steps=1), check=True, stderr=subprocess.DEVNULL)
+        built = time.perf_counter() - began
+        build_peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1000
+        seconds, megabytes = measure_next_step(folder)
+    print(
+        json.dumps(
+            {
+                "pairs": number,
+                "check_and_build_seconds": round(built, 1),
+                "check_and_build_peak_megabytes": build_peak,
+                "first_step_seconds": round(seconds, 2),
+                "first_step_peak_megabytes": megabytes,
+            },
+            indent=1,
         )
-        report |= json.loads(child.stdout) | {"process_seconds": round(time.perf_counter() - began, 2)}
-    print(json.dumps(report, indent=1))
-
-
-def build(folder: Path, number: int) -> dict[str, float]:
-    """Digits to words: 1 to 9 of them, so that sources repeat and lengths vary."""
-    from seqloom.config import DataConfig
-    from seqloom.data.corpus import CorpusSpec, usable_pairs
-    from seqloom.data.prepare import prepare
-    from seqloom.text.learn import learn_tokenizer
-    from seqloom.text.sides import Tokenizers
-
-    write_pairs(folder / "pairs.tsv", number)
-    spec, config = CorpusSpec.parse(str(folder / "pairs.tsv")), DataConfig()
-    some = islice(usable_pairs(spec, config), 100_000)
-    tokenizer = learn_tokenizer("bpe", (text for pair in some for text in (pair.source, pair.targets[0])), 500)
-    began = time.perf_counter()
-    train, valid = prepare(folder / "store", [spec], Tokenizers(tokenizer, tokenizer), config, seed=1)
-    seconds = time.perf_counter() - began
-    began = time.perf_counter()
-    prepare(folder / "store", [spec], Tokenizers(tokenizer, tokenizer), config, seed=1)
-    return {
-        "train_pairs": len(train),
-        "valid_pairs": len(valid),
-        "tokens": int(train.source_lengths.sum() + train.target_lengths.sum()),
-        "store_megabytes": round(sum(file.stat().st_size for file in (folder / "store").rglob("*")) / 1e6),
-        "build_seconds": round(seconds, 1),
-        "build_pairs_a_second": round(number / seconds),
-        "build_peak_megabytes": peak_megabytes(),
-        "reopen_seconds": round(time.perf_counter() - began, 3),
-    }
-
-
-def write_pairs(file: Path, number: int) -> None:
-    with file.open("w", encoding="utf-8") as out:
-        for pair in islice(pairs(), number):
-            out.write(pair)
+    )
 
 
 def pairs() -> Iterator[str]:
+    """Digits to words: 1 to 9 of them, so that sources repeat and lengths vary."""
     draw = random.Random(1)
     while True:
         digits = str(draw.randrange(10 ** draw.randint(1, 9)))
         yield f"{' '.join(digits)}\t{' '.join(WORDS[int(digit)] for digit in digits)}\n"
 
 
-def measure_first_batch(folder: Path) -> dict[str, float]:
-    """From an empty process to the first batch on tensors: imports, opening, the plan of the epoch, one collate."""
+def train_command(folder: Path, steps: int) -> list[str]:
+    settings = [
+        f"train.max_steps={steps}", "train.log_every=1", "text.vocab_size=500", "model.width=128", "model.layers=2",
+        "train.schedule=constant", "train.max_epochs=0",
+    ]  # fmt: skip
+    command = [sys.executable, "-m", "seqloom", "train", str(folder / "pairs.tsv"), "--out", str(folder / "run")]
+    return command + ["--recipe", "transformer-small"] + [part for s in settings for part in ("--set", s)]
+
+
+def measure_next_step(folder: Path) -> tuple[float, int]:
+    """Seconds from the start of a new process to its first step, and the process' peak megabytes at that moment."""
     began = time.perf_counter()
-    from seqloom.data.batch import collate
-    from seqloom.data.sampler import Sampler, padding_share
-    from seqloom.data.store import Store
-
-    imported = time.perf_counter()
-    before = peak_megabytes()
-    store = Store.open(folder)
-    lengths = (store.source_lengths, store.target_lengths)
-    sampler = Sampler(*lengths, BATCH_TOKENS, seed=1)
-    opened = time.perf_counter()
-    plan = sampler.epoch(0)
-    planned = time.perf_counter()
-    batch = collate(store, plan[0])
-    ready = time.perf_counter()
-    peak = peak_megabytes()
-    return {
-        "import_seconds": round(imported - began, 2),
-        "open_seconds": round(opened - imported, 3),
-        "plan_seconds": round(planned - opened, 2),
-        "collate_seconds": round(ready - planned, 4),
-        "first_batch_seconds": round(ready - began, 2),
-        "first_batch_rows": len(batch),
-        "batches": len(plan),
-        "imports_megabytes": before,
-        "peak_megabytes": peak,
-        "padding_share": round(padding_share(plan, *lengths), 4),
-    }
+    with subprocess.Popen(train_command(folder, steps=2), stderr=subprocess.DEVNULL) as process:
+        while not has_step(folder / "run" / "metrics.jsonl", 2):
+            if process.poll() is not None:
+                sys.exit(f"train ended with {process.returncode} before its step")
+            time.sleep(0.02)
+        seconds = time.perf_counter() - began
+        status = Path(f"/proc/{process.pid}/status").read_text("utf-8")
+        process.kill()
+    peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return seconds, int(peak.split()[1]) // 1000
 
 
-def peak_megabytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
+def has_step(file: Path, step: int) -> bool:
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    return any(f'"step": {step},' in line and '"event": "train"' in line for line in lines)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,13 @@ class StoreBatches:
         self.store = store
         lengths = (store.source_lengths, store.target_lengths)
         self.sampler = Sampler(*lengths, batch_tokens, seed, store.corpora, store.weights)
+        self.latest = (0, self.sampler.epoch(0))
 
     def epoch(self, number: int) -> Plan:
-        return self.sampler.epoch(number)
+        """The plan of an epoch; the latest is kept, as ten million pairs take seconds to plan."""
+        if self.latest[0] != number:
+            self.latest = (number, self.sampler.epoch(number))
+        return self.latest[1]
 
     def load(self, indices: Indices) -> Batch:
         return collate(self.store, indices)

@@ -198,7 +198,7 @@ def list_checkpoints(folder: Path) -> list[int]:
     """The steps that have a folder, oldest first; nothing is verified."""
     if not folder.is_dir():
         return []
-    return sorted(int(m[1]) for entry in folder.iterdir() if (m := STEP_NAME.fullmatch(entry.name)))
+    return sorted(int(m[1]) for entry in folder.iterdir() if (m := STEP_NAME.fullmatch(entry.name)) and entry.is_dir())
 
 
 def open_checkpoint(path: Path) -> Checkpoint:

@@ -50,6 +50,10 @@ class Pace:
 
     def __init__(self, total: int | None, budget: float | None, start: int = 0, spent: float = 0.0) -> None:
         self.total, self.budget, self.start, self.spent = total, budget, start, spent
+        self.made = self.began = time.monotonic()
+
+    def begin(self) -> None:
+        """The work starts now: what was set up since the pace was made takes of the budget, but is not its speed."""
         self.began = time.monotonic()
 
     def share(self, done: int) -> float | None:
@@ -63,13 +67,13 @@ class Pace:
     def seconds_left(self, done: int) -> float | None:
         ends = []
         if self.total and done > self.start:
-            ends.append((self.total - done) * self.seconds() / (done - self.start))
+            ends.append((self.total - done) * (time.monotonic() - self.began) / (done - self.start))
         if self.budget:
             ends.append(self.budget - self.spent - self.seconds())
         return max(0.0, min(ends)) if ends else None
 
     def seconds(self) -> float:
-        return time.monotonic() - self.began
+        return time.monotonic() - self.made
 
 
 class Progress:
@@ -88,6 +92,7 @@ class Progress:
         """The last state stays visible."""
 
     def __enter__(self) -> "Progress":
+        self.pace.begin()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -153,12 +158,12 @@ class LiveBar(Progress):
             redirect_stdout=False,  # data goes there, untouched
         )
         self.task = self.bar.add_task(label, total=1.0 if pace.share(0) is not None else None, text="")
-        self.bar.start()
 
     def update(self, done: int, fields: Fields | None = None) -> None:
         share, left = self.pace.share(done), self.pace.seconds_left(done)
         parts = [self.count(done), *show(fields or {})]
         parts += [f"ETA {clock(left)}"] if left is not None else []
+        self.bar.start()  # with the first update: before it, an error would leave the cursor hidden
         self.bar.update(self.task, completed=share or 0.0, text="  ".join(parts))
 
     def message(self, text: str) -> None:

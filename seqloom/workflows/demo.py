@@ -4,6 +4,8 @@ Each step is shown as the command that does the same, so that a newcomer learns 
 """
 
 import shlex
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,13 +48,13 @@ def demo(console: "Console", out: Path, seed: int = DEFAULT_SEED) -> None:
     if score < WANTED:
         raise TrainingError(
             f"only {score:.2f} % of the unseen dates are right; the demo promises {WANTED:g} %. "
-            f"Delete {out} and run it again; should it happen twice, please report it."
+            f"Please report it, with what stands above; another start may do better: --out {out}-2 --seed {seed + 1}"
         )
 
 
 def step(console: "Console", title: str, *command: object) -> None:
     """A heading, and the command that does what follows."""
-    console.print(f"\n[bold]{title}[/bold]")
+    console.print(f"\n{title}", style="bold", markup=False)
     if command:
         line = shlex.join(str(word) for word in command)
         console.print(f"$ seqloom {line}", style="cyan", markup=False)
@@ -136,7 +138,12 @@ def draw_alignment(console: "Console", translator: "Translator") -> None:
 
 def say_what_next(console: "Console", out: Path, seconds: float) -> None:
     folder = shlex.quote(str(out))
-    console.print(f"\n[bold]That was all, in {seconds / 60:.1f} minutes. What to try next:[/bold]")
+    step(console, f"That was all, in {seconds / 60:.1f} minutes. What to try next:")
+    activate = Path(sys.executable).with_name("activate")
+    if shutil.which("seqloom") is None and activate.exists():
+        console.print(
+            f"  source {shlex.quote(str(activate))}   # once, so that your shell finds `seqloom`", markup=False
+        )
     for line in (
         f'echo "the 1st of may, 2033" | seqloom translate {folder} --n-best 3 --scores',
         f"seqloom info {folder}",

@@ -16,9 +16,13 @@ def settle_config(
     specs: Sequence[CorpusSpec],
     recipe: str | Path | None,
     overrides: Sequence[str],
+    budget: float | None,
     tell: Callable[[str], None],
 ) -> Config:
-    """The complete settings; a run that goes on without --recipe takes those in its folder as the recipe."""
+    """The complete settings; a run that goes on without --recipe takes those in its folder as the recipe.
+
+    A budget takes the place of the recipe's own limits; those given by hand hold beside it.
+    """
     saved = folder / "config.toml"
     if recipe is None and saved.is_file():
         file = saved
@@ -35,5 +39,15 @@ def settle_config(
         source_lang=config.data.source_lang or source_lang,
         target_lang=config.data.target_lang or target_lang,
     )
-    train = replace(config.train, threads=config.train.threads or len(os.sched_getaffinity(0)))
+    train = replace(config.train, threads=config.train.threads or count_cores())
+    if budget:
+        by_hand = {override.partition("=")[0].strip() for override in overrides}
+        limits = {"max_steps": train.max_steps, "max_epochs": train.max_epochs}
+        kept = {name: limit if f"train.{name}" in by_hand else 0 for name, limit in limits.items()}
+        train = replace(train, max_steps=kept["max_steps"], max_epochs=kept["max_epochs"])
     return replace(config, data=data, train=train)
+
+
+def count_cores() -> int:
+    """The cores this process may use; a container often gives fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -92,7 +92,7 @@ def train(
     with run_lock(folder), stop_requested() as stop:
         specs = gather_corpora(pairs, mix, columns, folder)
         valid_specs = [CorpusSpec.parse(str(valid), columns)] if valid else []
-        config = settle_config(folder, specs, recipe, overrides, tell)
+        config = settle_config(folder, specs, recipe, overrides, seconds, tell)
         check_end(config, seconds)
         if (folder / "config.toml").exists():
             check_same_settings(folder, config)

@@ -99,3 +99,4 @@ if __name__ == "__main__":
     warm_up()
     for line in sys.stdin:
         print(json.dumps(start(json.loads(line))), flush=True)
+    os._exit(0)  # Python would take seconds to tidy up after torch

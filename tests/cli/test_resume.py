@@ -59,10 +59,9 @@ def start(environment: dict[str, str]) -> Iterator[Start]:
         assert "Traceback" not in answer["errors"], answer["errors"]
         return answer["code"], answer["errors"]
 
-    yield give
-    launcher.stdin.close()
-    launcher.wait(30)
-    launcher.stdout.close()
+    with launcher:
+        yield give
+        launcher.stdin.close()
 
 
 @pytest.fixture(scope="module")

@@ -172,9 +172,11 @@ def test_saving_a_step_again_replaces_a_good_one_and_keeps_a_damaged_one(tmp_pat
 def test_pruning_keeps_the_newest_and_the_chosen(tmp_path: Path) -> None:
     save_steps(tmp_path, 1, 2, 3, 4, 5)
     (tmp_path / "step-notes").mkdir()
+    (tmp_path / "step-00000006").write_text("a file, no checkpoint")
     prune_checkpoints(tmp_path, keep_newest=2, keep={2, 99})
     assert list_checkpoints(tmp_path) == [2, 4, 5]
     assert (tmp_path / "step-notes").is_dir()
+    assert (tmp_path / "step-00000006").is_file()
     prune_checkpoints(tmp_path, keep_newest=2, keep={5})
     assert list_checkpoints(tmp_path) == [4, 5]
 

@@ -63,6 +63,17 @@ def test_pace_by_steps_counts_only_the_work_of_this_process(now: list[float]) ->
     assert pace.seconds_left(950) == 50
 
 
+def test_setting_up_is_not_part_of_the_speed(now: list[float]) -> None:
+    stream = io.StringIO()
+    progress = make_progress("train", 100, budget_seconds=1000, stream=stream)
+    now[0] += 60  # reading, importing
+    with progress:
+        now[0] += 10
+        progress.update(10)
+    assert stream.getvalue() == "train: step 10/100  10%  ETA 1m30s\n"
+    assert progress.pace.share(0) == 0.07  # but of the budget
+
+
 def test_pace_by_the_clock(now: list[float]) -> None:
     pace = Pace(total=None, budget=100, spent=20)
     now[0] += 30
@@ -106,6 +117,13 @@ def test_a_terminal_gets_the_bar_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "step 100/200  loss 3.142  lr 3.00e-04  12,346 tokens/s  MFU 46%" in text
     assert "train: step" not in text
     assert text.endswith("\x1b[?25h")  # the cursor is back
+
+
+def test_a_bar_that_never_moved_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    make_progress("train", 200, stream=stream)
+    assert stream.getvalue() == ""
 
 
 def test_a_bar_for_budget_and_for_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
