@@ -3,8 +3,8 @@
     python benchmarks/store_scale.py                    # 10 million pairs, some gigabytes in the temporary folder
     python benchmarks/store_scale.py --pairs 1000000
 
-The first command line checks the data, learns the tokenizer, builds the store and trains one step. The second one, a new
-process, goes on with step 2; measured is the time from its start to that step in metrics.jsonl, and its peak memory then.
+The first command line checks the data, learns the tokenizer, builds the store and trains one step. The second, a new
+process, goes on with step 2; measured are the time from its start to that step in metrics.jsonl and its peak memory.
 """
 
 import argparse

@@ -1,0 +1,99 @@
+"""How a run comes to its settings: recipe, overrides, budget, machine, file names; and what may change when it goes on."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from seqloom.config import Config, DataConfig, dump_config
+from seqloom.data.corpus import CorpusSpec
+from seqloom.errors import UsageError
+from seqloom.workflows.choose import choose_recipe
+from seqloom.workflows.resume import check_same_data, check_same_settings
+from seqloom.workflows.settings import count_cores, settle_config
+
+RECIPE = """
+[train]
+max_epochs = 7
+schedule = "cosine"
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> CorpusSpec:
+    (tmp_path / "a.en").write_text("one two three four\n" * 3, "utf-8")
+    (tmp_path / "a.fr").write_text("un deux trois quatre cinq\n" * 3, "utf-8")
+    return CorpusSpec.parse(f"{tmp_path}/a.en,{tmp_path}/a.fr")
+
+
+def settle(tmp_path: Path, spec: CorpusSpec, *overrides: str, budget: float | None = None) -> Config:
+    (tmp_path / "recipe.toml").write_text(RECIPE, "utf-8")
+    return settle_config(tmp_path / "run", [spec], tmp_path / "recipe.toml", overrides, budget, lambda text: None)
+
+
+def test_the_recipe_and_what_lies_over_it(tmp_path: Path, spec: CorpusSpec) -> None:
+    config = settle(tmp_path, spec, "model.width=64", "train.threads=3")
+    assert (config.train.max_epochs, config.model.width, config.train.threads) == (7, 64, 3)
+
+
+def test_languages_come_from_the_names_unless_given(tmp_path: Path, spec: CorpusSpec) -> None:
+    assert settle(tmp_path, spec).data.source_lang == "en"
+    config = settle(tmp_path, spec, "data.target_lang=br")
+    assert (config.data.source_lang, config.data.target_lang) == ("en", "br")
+
+
+def test_the_number_of_threads_is_written_down(tmp_path: Path, spec: CorpusSpec) -> None:
+    assert settle(tmp_path, spec).train.threads == count_cores() > 0
+
+
+def test_a_budget_replaces_the_limits_of_the_recipe_but_not_those_by_hand(tmp_path: Path, spec: CorpusSpec) -> None:
+    assert settle(tmp_path, spec, budget=60.0).train.max_epochs == 0
+    config = settle(tmp_path, spec, "train.max_steps=9", budget=60.0)
+    assert (config.train.max_steps, config.train.max_epochs) == (9, 0)
+
+
+def test_without_a_recipe_a_run_that_goes_on_keeps_its_own(tmp_path: Path, spec: CorpusSpec) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.toml").write_text(dump_config(replace(Config(), data=DataConfig(max_chars=77))), "utf-8")
+    said: list[str] = []
+    assert settle_config(run, [spec], None, (), None, said.append).data.max_chars == 77
+    assert said == []
+
+
+def test_without_a_recipe_a_new_run_says_which_and_why(tmp_path: Path, spec: CorpusSpec) -> None:
+    said: list[str] = []
+    assert settle_config(tmp_path / "new", [spec], None, (), None, said.append).model.kind == "transformer"
+    assert "transformer-small" in said[0]
+    assert "sentences" in said[0]
+
+
+def test_single_words_are_read_by_characters(tmp_path: Path) -> None:
+    (tmp_path / "words.tsv").write_text("hello\thɛloʊ\nworld\twɜːld\n", "utf-8")
+    name, reason = choose_recipe([CorpusSpec.parse(str(tmp_path / "words.tsv"))], DataConfig())
+    assert name == "characters-rnn"
+    assert "characters" in reason
+
+
+def saved(tmp_path: Path, config: Config) -> Path:
+    (tmp_path / "config.toml").write_text(dump_config(config), "utf-8")
+    return tmp_path
+
+
+def test_other_settings_are_refused_with_a_diff(tmp_path: Path) -> None:
+    config = Config()
+    wanted = replace(config, model=replace(config.model, width=512), train=replace(config.train, seed=5))
+    with pytest.raises(UsageError, match=r"(?s)model.width: 256 there, 512 now.*train.seed: 1 there, 5 now"):
+        check_same_settings(saved(tmp_path, config), wanted)
+
+
+@pytest.mark.parametrize("change", [{"max_steps": 9}, {"max_epochs": 9}, {"log_every": 1}, {"patience": 3}])
+def test_what_ends_a_run_later_or_only_says_more_may_change(tmp_path: Path, change: dict[str, int]) -> None:
+    config = Config()
+    check_same_settings(saved(tmp_path, config), replace(config, train=replace(config.train, **change)))
+
+
+def test_other_data_is_refused(tmp_path: Path) -> None:
+    check_same_data(tmp_path, "abc", "abc")
+    with pytest.raises(UsageError, match="other data"):
+        check_same_data(tmp_path, "abc", "abd")
