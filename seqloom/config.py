@@ -5,6 +5,7 @@ a test keeps them equal to the registries (`CELLS`, `MODELS`, ...) beside the cl
 """
 
 import dataclasses
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -146,7 +147,9 @@ def apply_override(table: dict[str, Any], override: str, faults: list[str]) -> N
         parsed = tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         parsed = text  # a bare word is a string: --set model.kind=rnn
-    table.setdefault(section, {})[key] = parsed
+    settings = table.setdefault(section, {})
+    if isinstance(settings, dict):  # else build_config says what is wrong with the section
+        settings[key] = parsed
 
 
 def build_config(table: Mapping[str, Any], where: str, faults: list[str] | None = None) -> Config:
@@ -189,8 +192,9 @@ def fault_of(setting: dataclasses.Field[Any], got: Any) -> str:
     rule = setting.metadata
     if "allowed" in rule and got not in rule["allowed"]:
         return f"allowed: {', '.join(rule['allowed'])}.{did_you_mean(str(got), rule['allowed'])}"
-    if "least" in rule and not rule["least"] <= got <= rule["most"]:
-        return f"want {rule['least']} <= value <= {rule['most']}"
+    if "least" in rule and not (rule["least"] <= got <= rule["most"] and math.isfinite(got)):
+        most = f" and at most {rule['most']}" if math.isfinite(rule["most"]) else ""
+        return f"want a number of at least {rule['least']}{most}"
     return ""
 
 

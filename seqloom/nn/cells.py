@@ -153,7 +153,8 @@ class FusedGRUCell(Cell):
 def run_fused(kernel: Any, packed: PackedSequence, state: Any, *weights: Tensor) -> tuple[Tensor, CellState]:
     """One layer, one direction of torch's C++ kernel; its states carry a leading layer axis, ours do not."""
     with_layer = tuple(s[None] for s in state) if isinstance(state, tuple) else state[None]
-    has_bias, num_layers, dropout, training, bidirectional = True, 1, 0.0, False, False
+    training = torch.is_grad_enabled()  # cuDNN keeps what the backward pass needs only then
+    has_bias, num_layers, dropout, bidirectional = True, 1, 0.0, False
     data, *last = kernel(
         packed.data, packed.batch_sizes, with_layer, weights, has_bias, num_layers, dropout, training, bidirectional
     )

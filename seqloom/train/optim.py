@@ -63,5 +63,4 @@ def load_optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer, t
     parameters = dict(model.named_parameters())
     for key, tensor in tensors.items():
         name, _, part = key.rpartition(":")
-        device = "cpu" if part == "step" else parameters[name].device
-        optimizer.state[parameters[name]][part] = tensor.to(device)
+        optimizer.state[parameters[name]][part] = tensor.to(parameters[name].device)

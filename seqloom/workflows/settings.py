@@ -27,7 +27,8 @@ def settle_config(
     if recipe is None and saved.is_file():
         file = saved
     elif recipe is None:
-        name, reason = choose_recipe(specs, load_config(None, overrides).data)
+        about_data = [override for override in overrides if override.strip().startswith("data.")]
+        name, reason = choose_recipe(specs, load_config(None, about_data).data)
         tell(f"recipe {name}: {reason}. Another one: --recipe (`seqloom recipes` lists them)")
         file = find_recipe(name)
     else:

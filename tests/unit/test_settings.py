@@ -75,6 +75,13 @@ def test_single_words_are_read_by_characters(tmp_path: Path) -> None:
     assert "characters" in reason
 
 
+def test_settings_of_the_chosen_recipe_may_be_changed(tmp_path: Path) -> None:
+    (tmp_path / "words.tsv").write_text("hello\thɛloʊ\nworld\twɜːld\n", "utf-8")
+    spec = CorpusSpec.parse(str(tmp_path / "words.tsv"))
+    config = settle_config(tmp_path / "run", [spec], None, ["model.embed_size=32"], None, lambda text: None)
+    assert (config.model.kind, config.model.embed_size) == ("rnn", 32)
+
+
 def saved(tmp_path: Path, config: Config) -> Path:
     (tmp_path / "config.toml").write_text(dump_config(config), "utf-8")
     return tmp_path
