@@ -5,7 +5,6 @@ a test keeps them equal to the registries (`CELLS`, `MODELS`, ...) beside the cl
 """
 
 import dataclasses
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ def one_of(default: str, allowed: tuple[str, ...], help: str) -> Any:
     return field(default=default, metadata={"allowed": allowed, "help": help})
 
 
-def number(default: float | int, help: str, least: float = 0, most: float = float("inf")) -> Any:
+def number(default: float | int, help: str, least: float = 0, most: float = 10**15) -> Any:
     return field(default=default, metadata={"least": least, "most": most, "help": help})
 
 
@@ -53,24 +52,26 @@ class DataConfig:
 @dataclass(frozen=True, slots=True)
 class TextConfig:
     tokenizer: str = one_of("bpe", TOKENIZERS, "how text becomes tokens")
-    vocab_size: int = number(8000, "tokens in the vocabulary, the four special ones included", least=5)
+    vocab_size: int = number(8000, "tokens in the vocabulary, the four special ones included", least=5, most=10**6)
     joint: bool = value(True, "one vocabulary for both sides")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
     kind: str = one_of("transformer", MODELS, "the family")
-    layers: int = number(3, "layers of the encoder, and of the decoder unless decoder_layers says otherwise", least=1)
-    decoder_layers: int = number(0, "layers of the decoder; 0 = as many as the encoder")
-    width: int = number(256, "width of the model: D of a Transformer, H of a recurrent network", least=1)
-    embed_size: int = number(0, "width of the word vectors; 0 = width")
+    layers: int = number(
+        3, "layers of the encoder, and of the decoder unless decoder_layers says otherwise", least=1, most=1000
+    )
+    decoder_layers: int = number(0, "layers of the decoder; 0 = as many as the encoder", most=1000)
+    width: int = number(256, "width of the model: D of a Transformer, H of a recurrent network", least=1, most=10**5)
+    embed_size: int = number(0, "width of the word vectors; 0 = width", most=10**5)
     dropout: float = number(0.1, "share of activations dropped in training", most=0.99)
     tied: bool = value(True, "decoder embedding = output matrix (= encoder embedding when the vocabulary is joint)")
     cell: str = one_of("gru", CELLS, "rnn: the cell")
     attention: str = one_of("additive", ATTENTIONS, "rnn: none = the fixed context vector")
     bidirectional: bool = value(True, "rnn: read the source in both directions")
     heads: int = number(4, "transformer: attention heads", least=1)
-    ffn_size: int = number(0, "transformer: width of the feed-forward layer; 0 = 4 x width")
+    ffn_size: int = number(0, "transformer: width of the feed-forward layer; 0 = 4 x width", most=10**6)
     norm: str = one_of("pre", NORMS, "transformer: layer norm before or after each sublayer")
     positions: str = one_of("sinusoidal", POSITIONS, "transformer: how a place in the sequence is told")
 
@@ -82,7 +83,7 @@ class TrainConfig:
     batch_tokens: int = number(4096, "tokens of a batch on each side, padding included", least=1)
     accumulate: int = number(1, "batches whose gradients are summed into one update", least=1)
     seed: int = number(1, "everything random follows from it")
-    threads: int = number(0, "threads of torch; 0 = all cores. Part of the run: the sums round differently")
+    threads: int = number(0, "threads of torch; 0 = all cores. Part of the run: the sums round differently", most=1024)
     device: str = one_of("auto", DEVICES, "where to compute")
     learning_rate: float = number(1e-3, "peak learning rate")
     schedule: str = one_of("inverse_sqrt", SCHEDULES, "how the learning rate changes after warm-up")
@@ -102,7 +103,7 @@ class TrainConfig:
 
 @dataclass(frozen=True, slots=True)
 class DecodeConfig:
-    beam: int = number(5, "hypotheses kept a sentence; 1 = greedy", least=1)
+    beam: int = number(5, "hypotheses kept a sentence; 1 = greedy", least=1, most=1000)
     length_penalty: float = number(1.0, "a hypothesis' log-probability is divided by length ** this")
     batch_size: int = number(64, "sentences translated at once", least=1)
 
@@ -192,9 +193,8 @@ def fault_of(setting: dataclasses.Field[Any], got: Any) -> str:
     rule = setting.metadata
     if "allowed" in rule and got not in rule["allowed"]:
         return f"allowed: {', '.join(rule['allowed'])}.{did_you_mean(str(got), rule['allowed'])}"
-    if "least" in rule and not (rule["least"] <= got <= rule["most"] and math.isfinite(got)):
-        most = f" and at most {rule['most']}" if math.isfinite(rule["most"]) else ""
-        return f"want a number of at least {rule['least']}{most}"
+    if "least" in rule and not rule["least"] <= got <= rule["most"]:
+        return f"want {rule['least']} <= value <= {rule['most']}"
     return ""
 
 
@@ -204,6 +204,8 @@ def check_together(config: Config) -> Iterable[str]:
         yield f"model.width = {config.model.width} does not divide into model.heads = {config.model.heads}"
     if config.model.kind == "transformer" and config.model.embed_size not in (0, config.model.width):
         yield f"model.embed_size = {config.model.embed_size}: a transformer's is its width; use 0"
+    if config.model.kind == "rnn" and config.model.bidirectional and config.model.width % 2:
+        yield f"model.width = {config.model.width} does not divide into two directions; use an even one"
     if config.train.batch_tokens < config.data.max_tokens + 2:
         yield (
             f"train.batch_tokens = {config.train.batch_tokens} cannot hold a sentence of data.max_tokens = "

@@ -116,7 +116,7 @@ def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
         return list(tokens)
     parameters = inspect.signature(verb.default_command).parameters.values()
     flags = {"--" + p.name.strip("_").replace("_", "-") for p in parameters if p.default is False}
-    is_value = [before.startswith("--") and before not in flags for before in ("", *tokens)]
+    is_value = [word.startswith("--") and "=" not in word and word not in flags for word in ("", *tokens)]
     words = [token for token, value in zip(tokens, is_value, strict=False) if token != "-" or value]
     files = ["-"] * (len(tokens) - len(words))
     return [*words, "--", *files] if files else words

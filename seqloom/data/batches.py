@@ -4,8 +4,6 @@ from seqloom.data.batch import Batch, collate
 from seqloom.data.sampler import Indices, Plan, Sampler
 from seqloom.data.store import Store
 
-NAMED = 5  # lines named of a batch
-
 
 class StoreBatches:
     def __init__(self, store: Store, batch_tokens: int, seed: int) -> None:
@@ -23,7 +21,6 @@ class StoreBatches:
     def load(self, indices: Indices) -> Batch:
         return collate(self.store, indices)
 
-    def where(self, indices: Indices) -> str:
-        """The lines of a batch, the first few by name: for messages about it."""
-        more = f" and {len(indices) - NAMED} more" if len(indices) > NAMED else ""
-        return ", ".join(self.store.where(int(index)) for index in indices[:NAMED]) + more
+    def where(self, indices: Indices) -> list[str]:
+        """`file:line` of each pair of a batch."""
+        return [self.store.where(int(index)) for index in indices]

@@ -63,7 +63,7 @@ class Builder:
             for corpus, spec in enumerate(specs):
                 rows = checked_rows(spec, self.config, references=part == "valid")  # more columns: more right answers
                 for chunk in chunks(rows):
-                    faults = [row for row in chunk if isinstance(row, Fault) and row.kind != "header"]
+                    faults = [row for row in chunk if isinstance(row, Fault)]
                     pairs, long_ones = self.write_pairs([r for r in chunk if isinstance(r, Pair)], corpus, columns)
                     for fault in sorted(faults + long_ones, key=lambda fault: fault.line):
                         exclude(spec, fault, account, listing)
@@ -175,7 +175,8 @@ def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def exclude(spec: CorpusSpec, fault: Fault, account: Account, listing: IO[str]) -> None:
     if fault.kind == "unequal lines":  # pairs may have shifted: nothing in these files can be trusted
         raise DataError(f"{spec.name}: the two files differ in length from line {fault.line} on: {fault.detail}.")
-    account.exclude(spec.name, fault)
+    if fault.kind != "header":  # it is listed, but was never a pair to count
+        account.exclude(spec.name, fault)
     detail = " ".join(fault.detail.split())  # one line each, whatever the data put into it
     listing.write(f"{spec.name}\t{fault.line}\t{fault.kind}: {detail}\n")
 

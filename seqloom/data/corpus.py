@@ -1,9 +1,10 @@
 """A corpus by its name: file.tsv | file.csv | file.jsonl | source.txt,target.txt (each also .gz) | - (TSV on stdin).
 
 `read_rows` gives every record as a Pair or a Fault; `usable_pairs` the pairs that training uses, which are exactly
-those that the doctor counts as kept; `unusable_rows` the rest. All stream, in file order.
+those that the doctor counts as kept. Both stream, in file order.
 """
 
+import filecmp
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,6 @@ __all__ = [
     "parse_mix",
     "read_rows",
     "spool_stdin",
-    "unusable_rows",
     "usable_pairs",
 ]
 
@@ -130,19 +130,40 @@ def parse_mix(text: str, columns: str | Sequence[str] | None = None) -> CorpusSp
     return CorpusSpec.parse(name, columns, weight)
 
 
-def spool_stdin(folder: Path, columns: str | Sequence[str] | None = None) -> CorpusSpec:
-    """Standard input, copied to folder/stdin.tsv so that it can be read again; the file appears whole or not at all."""
-    if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("-: standard input is the keyboard; pipe pairs into it, one source<TAB>target a line.")
+def spool_stdin(folder: Path, columns: str | Sequence[str] | None = None, started: bool = False) -> CorpusSpec:
+    """Standard input, copied to folder/stdin.tsv so that it can be read again; the file appears whole or not at all.
+
+    `started`: a run in this folder goes on with the file that is there, whose pairs need not be piped in again.
+    """
     file = folder / "stdin.tsv"
-    part = file.with_suffix(".part")
-    with open_bytes(STDIN) as stream, part.open("wb") as out:
+    goes_on = started and file.is_file()
+    if sys.stdin is not None and not sys.stdin.isatty():
+        new = file.with_name("stdin.tsv.new")
+        try:
+            copy_stdin(new)
+            empty = not new.stat().st_size
+            if empty and file.is_file() and not started:  # by a run that was stopped early: worth more than nothing
+                raise UsageError("-: standard input is empty; pipe the pairs into it again.")
+            if not goes_on:
+                new.replace(file)
+            elif not empty and not filecmp.cmp(new, file, shallow=False):
+                raise UsageError(
+                    f"-: standard input holds other pairs than {file}, with which this run was started. "
+                    "Pipe the same in, or nothing to go on with that file, or choose another --out."
+                )
+        finally:
+            new.unlink(missing_ok=True)
+    elif not goes_on:
+        raise UsageError("-: standard input is the keyboard; pipe pairs into it, one source<TAB>target a line.")
+    return CorpusSpec.parse(str(file), columns)
+
+
+def copy_stdin(file: Path) -> None:
+    with open_bytes(STDIN) as stream, file.open("wb") as out:
         while chunk := stream.read(BLOCK_SIZE):
             out.write(chunk)
         out.flush()
         os.fsync(out.fileno())
-    part.replace(file)
-    return CorpusSpec.parse(str(file), columns)
 
 
 def read_rows(spec: CorpusSpec, normalise: str = "none", references: bool = False) -> Iterator[Row]:
@@ -170,8 +191,3 @@ def usable_pairs(spec: CorpusSpec, config: DataConfig, references: bool = False)
             yield row
         elif row.kind == "unequal lines":
             raise DataError(f"{spec.name}: the two files differ in length from line {row.line} on: {row.detail}.")
-
-
-def unusable_rows(spec: CorpusSpec, config: DataConfig) -> Iterator[Fault]:
-    """The faults that the doctor counts, line by line; a header is none."""
-    return (row for row in checked_rows(spec, config) if isinstance(row, Fault) and row.kind != "header")

@@ -55,7 +55,7 @@ def write_repaired(spec: CorpusSpec, config: DataConfig, report: Report, out: Pa
         for row in checked_rows(spec, config):
             if isinstance(row, Pair):
                 good.write(encode(row))
-            elif row.kind != "header":
+            else:
                 rest.write(f"{row.line}\t{row.kind}\t{shorten(row.detail, 200)}\n".encode())
 
 

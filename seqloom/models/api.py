@@ -9,11 +9,13 @@
 Memory has one row a sentence and is never copied per hypothesis: row r of the state belongs to sentence r // beams.
 State is any nest (tuple, list, dict) of batch-first tensors; integers in it are shared by all rows.
 Every forward takes `trace`, an optional recorder of attention weights, gates and states; nothing lands on self.
+Shapes in annotations cost nothing: only the tests check them. `B={len(memory.mask)}` is a B that the memory gives.
 """
 
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seqloom.nn.trace import Trace
@@ -25,17 +27,17 @@ State = Any
 class Memory:
     """What the encoder knows of B sentences, with what the decoder projects from it once."""
 
-    annotations: Tensor  # (B, S, H)
-    mask: Tensor  # (B, S) bool, True = a real token
+    annotations: Float[Tensor, "B S H"]
+    mask: Bool[Tensor, "B S"]  # True = a real token
     last: State = None  # last states of the encoder, a nest of (B, ...)
     keys: State = None  # what the decoder precomputes once a sentence, a nest of (B, ...)
 
-    def select(self, rows: Tensor) -> "Memory":
+    def select(self, rows: Int[Tensor, " R"]) -> "Memory":
         """The memory of these sentences, in this order."""
         return Memory(*(select_rows(part, rows) for part in (self.annotations, self.mask, self.last, self.keys)))
 
 
-def select_rows(state: State, rows: Tensor) -> State:
+def select_rows(state: State, rows: Int[Tensor, " R"]) -> State:
     """The same nest with these rows, in this order; what is not a tensor stays as it is."""
     if isinstance(state, Tensor):
         return state.index_select(0, rows)
@@ -51,10 +53,12 @@ class Decoder(Protocol):
 
     def start(self, memory: Memory | None, beams: int = 1) -> State: ...
     def step(
-        self, tokens: Tensor, state: State, memory: Memory | None, trace: Trace | None = None
-    ) -> tuple[Tensor, State]: ...
-    def hidden(self, tokens: Tensor, memory: Memory | None, trace: Trace | None = None) -> Tensor: ...
-    def project(self, hidden: Tensor) -> Tensor: ...
+        self, tokens: Int[Tensor, "R k"], state: State, memory: Memory | None, trace: Trace | None = None
+    ) -> tuple[Float[Tensor, "R k D"], State]: ...
+    def hidden(
+        self, tokens: Int[Tensor, "B T"], memory: Memory | None, trace: Trace | None = None
+    ) -> Float[Tensor, "B T D"]: ...
+    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]: ...
 
 
 class Seq2Seq(nn.Module):
@@ -62,17 +66,21 @@ class Seq2Seq(nn.Module):
 
     target_vocab_size: int  # V
 
-    def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
+    def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:
         raise NotImplementedError
 
     def start(self, memory: Memory, beams: int = 1) -> State:
         raise NotImplementedError
 
-    def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
+    def step(
+        self, tokens: Int[Tensor, "R k"], state: State, memory: Memory, trace: Trace | None = None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
         raise NotImplementedError
 
-    def hidden(self, tokens: Tensor, memory: Memory, trace: Trace | None = None) -> Tensor:
+    def hidden(
+        self, tokens: Int[Tensor, "B={len(memory.mask)} T"], memory: Memory, trace: Trace | None = None
+    ) -> Float[Tensor, "B T D"]:
         raise NotImplementedError
 
-    def project(self, hidden: Tensor) -> Tensor:
+    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         raise NotImplementedError

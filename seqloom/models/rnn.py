@@ -9,6 +9,7 @@ output                  t_i = tanh(W [y_{i-1}; s_i; c_i]),  logits = t_i E^T
 from collections.abc import Iterable
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seqloom.models.api import Memory, Seq2Seq, State
@@ -51,7 +52,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.output = Output(embed_size, target_vocab_size, self.target_table if tied else None)
         self.dropout = Dropout(dropout)
 
-    def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
+    def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:
         embedded = self.dropout(self.source_table(tokens) * self.embed_scale)
         annotations, last = self.encoder(embedded, mask, trace)
         keys = self.score.project_keys(annotations) if self.score is not None else None
@@ -65,16 +66,22 @@ class RecurrentSeq2Seq(Seq2Seq):
     def start(self, memory: Memory, beams: int = 1) -> State:
         return [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
 
-    def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
+    def step(
+        self, tokens: Int[Tensor, "R k"], state: State, memory: Memory, trace: Trace | None = None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
         embedded = self.dropout(self.target_table(tokens) * self.embed_scale)  # (R, k, E)
         if self.score is None:
             return self.read_fixed(embedded, state, trace)
         return self.read_attentive(embedded, state, memory, trace)
 
-    def hidden(self, tokens: Tensor, memory: Memory, trace: Trace | None = None) -> Tensor:
+    def hidden(
+        self, tokens: Int[Tensor, "B={len(memory.mask)} T"], memory: Memory, trace: Trace | None = None
+    ) -> Float[Tensor, "B T D"]:
         return self.step(tokens, self.start(memory), memory, trace)[0]
 
-    def read_fixed(self, embedded: Tensor, state: State, trace: Trace | None) -> tuple[Tensor, State]:
+    def read_fixed(
+        self, embedded: Float[Tensor, "R k E"], state: State, trace: Trace | None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
         """Without attention no step waits for the one before it in a higher layer: each layer scans all k at once."""
         h, after = embedded, []
         for depth, (cell, layer_state) in enumerate(zip(self.cells, state, strict=True)):
@@ -83,8 +90,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.read_out(embedded, h), after
 
     def read_attentive(
-        self, embedded: Tensor, state: State, memory: Memory, trace: Trace | None
-    ) -> tuple[Tensor, State]:
+        self, embedded: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
         """s_i needs c_i, which needs s_{i-1}: one position after the other."""
         E = embedded.shape[-1]
         first = next(iter(self.cells))
@@ -97,13 +104,13 @@ class RecurrentSeq2Seq(Seq2Seq):
             contexts.append(c)
         return self.read_out(embedded, torch.stack(states, 1), torch.stack(contexts, 1)), state
 
-    def look(self, s: Tensor, memory: Memory, trace: Trace | None) -> Tensor:
+    def look(self, s: Float[Tensor, "R H"], memory: Memory, trace: Trace | None) -> Float[Tensor, "R H"]:
         """c_i for every row: the beams of a sentence are queries to one memory, never copies of it."""
         assert self.score is not None
         query = s.view(memory.mask.shape[0], -1, s.shape[-1])  # (B, W, H)
         return attend(self.score(query, memory.keys), memory.annotations, memory.mask, trace).flatten(0, 1)
 
-    def advance(self, x: Tensor, state: State, trace: Trace | None) -> State:
+    def advance(self, x: Float[Tensor, "R GH"], state: State, trace: Trace | None) -> State:
         """One position up through the layers; x is already multiplied by the first layer's W_x."""
         after: list[CellState] = []
         for depth, (cell, layer_state) in enumerate(zip(self.cells, state, strict=True)):
@@ -112,10 +119,10 @@ class RecurrentSeq2Seq(Seq2Seq):
             after.append(cell.advance(x, layer_state, trace))
         return after
 
-    def read_out(self, *parts: Tensor) -> Tensor:
+    def read_out(self, *parts: Float[Tensor, "R k _"]) -> Float[Tensor, "R k D"]:
         return self.dropout(torch.tanh(self.readout(torch.cat(parts, -1))))
 
-    def project(self, hidden: Tensor) -> Tensor:
+    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         return self.output(hidden)
 
 

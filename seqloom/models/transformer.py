@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seqloom.models.api import Memory, Seq2Seq, State
@@ -52,7 +53,7 @@ class Transformer(Seq2Seq):
         self.output = Output(width, target_vocab_size, self.target_table if tied else None)
         self.apply(initialise)
 
-    def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
+    def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:
         x = self.dropout(self.source_table(tokens) * self.scale + self.source_positions(0, tokens.shape[1]))
         visible = mask[:, None, None]  # (B, 1, 1, S)
         for depth, block in enumerate(self.encoder):
@@ -63,7 +64,9 @@ class Transformer(Seq2Seq):
     def start(self, memory: Memory, beams: int = 1) -> State:
         return {"position": 0, "past": [None] * len(self.decoder)}
 
-    def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
+    def step(
+        self, tokens: Int[Tensor, "R k"], state: State, memory: Memory, trace: Trace | None = None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
         position = state["position"]
         x = self.dropout(self.target_table(tokens) * self.scale + self.target_positions(position, tokens.shape[1]))
         visible = memory.mask[:, None, None]
@@ -73,10 +76,12 @@ class Transformer(Seq2Seq):
             present.append(kept)
         return self.decoder_norm(x), {"position": position + tokens.shape[1], "past": present}
 
-    def hidden(self, tokens: Tensor, memory: Memory, trace: Trace | None = None) -> Tensor:
+    def hidden(
+        self, tokens: Int[Tensor, "B={len(memory.mask)} T"], memory: Memory, trace: Trace | None = None
+    ) -> Float[Tensor, "B T D"]:
         return self.step(tokens, self.start(memory), memory, trace)[0]
 
-    def project(self, hidden: Tensor) -> Tensor:
+    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         return self.output(hidden)
 
 

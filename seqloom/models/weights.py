@@ -13,6 +13,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from seqloom.errors import ModelError
+from seqloom.models.shapes import read_shapes, unreadable
 
 SHOWN = 3  # names in a message about many
 
@@ -29,7 +30,7 @@ def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def save_weights(model: nn.Module, file: Path) -> None:
-    """Write the file whole or not at all."""
+    """Write the file whole or not at all; an OSError names the file, whatever the system call knew of it."""
     # One entry of metadata and no more: the library writes several in random order, and the bytes would differ.
     content = save({n: t.cpu().contiguous() for n, t in stored_tensors(model).items()}, metadata={"format": "pt"})
     part = file.with_name(f".{file.name}.part")
@@ -39,18 +40,12 @@ def save_weights(model: nn.Module, file: Path) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(file)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror or str(error), str(file)) from error
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-def read_shapes(file: Path) -> dict[str, tuple[int, ...]]:
-    """Name and shape of each tensor, without reading any; a damaged or cut file is found here."""
-    try:
-        with safe_open(file, framework="pt") as stored:
-            return {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118 (no dict)
-    except (OSError, SafetensorError) as error:
-        raise unreadable(file, error) from None
 
 
 def load_weights(model: nn.Module, file: Path) -> None:
@@ -80,9 +75,3 @@ def check_shapes(wanted: dict[str, tuple[int, ...]], found: dict[str, tuple[int,
             f"{file}: not the weights of the model that config.toml and the tokenizer describe: {len(faults)} of its "
             f"{len(wanted)} tensors differ ({shown}). The files of this folder come from different runs: copy it again."
         )
-
-
-def unreadable(file: Path, error: Exception) -> ModelError:
-    if isinstance(error, FileNotFoundError):
-        return ModelError(f"{file}: missing. Copy the whole folder again, or run the same `seqloom train` again.")
-    return ModelError(f"{file}: damaged or cut short ({error}). Copy it again, or run the same `seqloom train` again.")

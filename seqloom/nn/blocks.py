@@ -7,6 +7,7 @@ post-norm   x <- norm(x + f(x))        as published; Vaswani et al. 2017
 from collections.abc import Callable
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -14,6 +15,8 @@ from seqloom.nn.dropout import Dropout
 from seqloom.nn.masks import causal_mask
 from seqloom.nn.multihead import KeysValues, MultiHead
 from seqloom.nn.trace import Trace
+
+Past = tuple[Float[Tensor, "R N _ K"], Float[Tensor, "R N _ K"]]  # keys and values of the target so far
 
 
 class Residual(nn.Module):
@@ -25,7 +28,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
         self.pre = norm == "pre"
 
-    def forward(self, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+    def forward(self, x: Float[Tensor, "*batch D"], f: Callable[[Tensor], Tensor]) -> Float[Tensor, "*batch D"]:
         if self.pre:
             return x + self.dropout(f(self.norm(x)))
         return self.norm(x + self.dropout(f(x)))
@@ -40,7 +43,7 @@ class FeedForward(nn.Module):
         self.W_2 = nn.Linear(ffn_size, width)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
         return self.W_2(self.dropout(F.relu(self.W_1(x))))
 
 
@@ -54,7 +57,9 @@ class EncoderBlock(nn.Module):
         self.around_attention = Residual(width, dropout, norm)
         self.around_feed_forward = Residual(width, dropout, norm)
 
-    def forward(self, x: Tensor, mask: Tensor, name: str, trace: Trace | None = None) -> Tensor:
+    def forward(
+        self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 1 S"], name: str, trace: Trace | None = None
+    ) -> Float[Tensor, "B S D"]:
         def look(y: Tensor) -> Tensor:
             return self.attention(y, self.attention.project_keys(y), mask, name, trace)
 
@@ -75,10 +80,16 @@ class DecoderBlock(nn.Module):
         self.around_feed_forward = Residual(width, dropout, norm)
 
     def forward(
-        self, x: Tensor, past: KeysValues | None, source: KeysValues, mask: Tensor, depth: int, trace: Trace | None
-    ) -> tuple[Tensor, KeysValues]:
-        """x (R,k,D), the keys and values of earlier positions, those of the source (B rows, R = B * beams)."""
-        present: list[KeysValues] = []
+        self,
+        x: Float[Tensor, "R k D"],
+        past: Past | None,
+        source: KeysValues,
+        mask: Bool[Tensor, "B 1 1 S"],
+        depth: int,
+        trace: Trace | None,
+    ) -> tuple[Float[Tensor, "R k D"], Past]:
+        """k new positions, the keys and values of earlier ones, those of the source (B rows, R = B * beams)."""
+        present: list[Past] = []
 
         def look_back(y: Tensor) -> Tensor:
             present.append(extend(past, self.attention.project_keys(y)))
@@ -96,7 +107,7 @@ class DecoderBlock(nn.Module):
         return self.around_feed_forward(x, self.feed_forward), present[0]
 
 
-def extend(past: KeysValues | None, new: KeysValues) -> KeysValues:
+def extend(past: Past | None, new: Past) -> Past:
     """Keys and values of the earlier positions followed by the new ones."""
     if past is None:
         return new

@@ -9,13 +9,14 @@ import math
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
 from seqloom.nn.trace import Trace
 
-CellState = tuple[Tensor, ...]
+CellState = tuple[Float[Tensor, "B H"], ...]
 
 
 class Cell(nn.Module):
@@ -38,19 +39,19 @@ class Cell(nn.Module):
     def start(self, rows: int) -> CellState:
         return tuple(self.b.new_zeros(rows, self.hidden_size) for _ in range(self.num_states))
 
-    def project(self, x: Tensor) -> Tensor:
-        """x W_x + b for any number of time steps: (..., E) -> (..., GH)."""
+    def project(self, x: Float[Tensor, "*batch E"]) -> Float[Tensor, "*batch GH"]:
+        """x W_x + b for any number of time steps."""
         return F.linear(x, self.W_x, self.b)
 
-    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
         raise NotImplementedError
 
-    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState] | None:
-        """The whole sequence in one kernel, where torch has one for this cell."""
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState] | None:
+        """The whole sequence (its M real positions) in one kernel, where torch has one for this cell."""
         return None
 
 
-def record_gates(trace: Trace | None, **gates: Tensor) -> None:
+def record_gates(trace: Trace | None, **gates: Float[Tensor, "B H"]) -> None:
     if trace is not None:
         for name, gate in gates.items():
             trace.record(f"gate.{name}", gate)
@@ -59,12 +60,12 @@ def record_gates(trace: Trace | None, **gates: Tensor) -> None:
 class RNNCell(Cell):
     """The plain recurrent network:  h = tanh(x W_x + h W_h + b).   Elman 1990."""
 
-    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
         (h,) = state
         h = torch.tanh(x + F.linear(h, self.W_h))
         return (h,)
 
-    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState]:
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState]:
         return run_fused(torch._VF.rnn_tanh, packed, state[0], self.W_x, self.W_h, self.b, torch.zeros_like(self.b))
 
 
@@ -86,7 +87,7 @@ class LSTMCell(Cell):
         super().__init__(input_size, hidden_size)
         self.b.data.chunk(4)[1].fill_(1.0)  # an open forget gate lets the gradient through from the first step on
 
-    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
         h, c = state
         i, f, candidate, o = (x + F.linear(h, self.W_h)).chunk(4, -1)
         i, f, o, candidate = torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o), torch.tanh(candidate)
@@ -95,7 +96,7 @@ class LSTMCell(Cell):
         record_gates(trace, input=i, forget=f, output=o, cell=c)
         return h, c
 
-    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState]:
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState]:
         return run_fused(torch._VF.lstm, packed, state, self.W_x, self.W_h, self.b, torch.zeros_like(self.b))
 
 
@@ -111,7 +112,7 @@ class GRUCell(Cell):
 
     num_gates = 3  # r, z, h~
 
-    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
         (h,) = state
         H = self.hidden_size
         r, z = torch.sigmoid(x[..., : 2 * H] + F.linear(h, self.W_h[: 2 * H])).chunk(2, -1)
@@ -135,7 +136,7 @@ class FusedGRUCell(Cell):
         super().__init__(input_size, hidden_size)
         self.b_hh = nn.Parameter(torch.zeros(hidden_size))
 
-    def advance(self, x: Tensor, state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
         (h,) = state
         x_r, x_z, x_h = x.chunk(3, -1)
         h_r, h_z, h_h = F.linear(h, self.W_h).chunk(3, -1)
@@ -145,12 +146,14 @@ class FusedGRUCell(Cell):
         record_gates(trace, reset=r, update=z)
         return (h,)
 
-    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Tensor, CellState]:
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState]:
         b_h = F.pad(self.b_hh, (2 * self.hidden_size, 0))
         return run_fused(torch._VF.gru, packed, state[0], self.W_x, self.W_h, self.b, b_h)
 
 
-def run_fused(kernel: Any, packed: PackedSequence, state: Any, *weights: Tensor) -> tuple[Tensor, CellState]:
+def run_fused(
+    kernel: Any, packed: PackedSequence, state: Any, *weights: Tensor
+) -> tuple[Float[Tensor, "M H"], CellState]:
     """One layer, one direction of torch's C++ kernel; its states carry a leading layer axis, ours do not."""
     with_layer = tuple(s[None] for s in state) if isinstance(state, tuple) else state[None]
     training = torch.is_grad_enabled()  # cuDNN keeps what the backward pass needs only then

@@ -8,6 +8,7 @@ Srivastava et al. 2014, Dropout: a simple way to prevent neural networks from ov
 """
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 
@@ -16,12 +17,12 @@ class Dropout(nn.Module):
         super().__init__()
         self.dropped_of_256 = round(probability * 256)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
         if not self.training or self.dropped_of_256 == 0:
             return x
         return x * self.mask(x)
 
-    def mask(self, x: Tensor) -> Tensor:
+    def mask(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
         """0 where dropped, 1 / (1 - p) where kept."""
         draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
         kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) >= self.dropped_of_256

@@ -1,6 +1,7 @@
 """From ids to vectors and back: the embedding table and the output matrix, which may be one and the same."""
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -20,5 +21,5 @@ class Output(nn.Module):
         self.weight = table.weight if table is not None else nn.Parameter(torch.randn(vocab_size, width) * width**-0.5)
         self.bias = nn.Parameter(torch.zeros(vocab_size))
 
-    def forward(self, hidden: Tensor) -> Tensor:
+    def forward(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         return F.linear(hidden, self.weight, self.bias)

@@ -8,13 +8,16 @@ Szegedy et al. 2016. The logits are the largest tensor of training (tokens x voc
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        """logits (M,V), targets (M,) -> sum of the smoothed loss, sum of -log p(y)."""
+    def forward(
+        ctx: Any, logits: Float[Tensor, "M V"], targets: Int[Tensor, " M"], smoothing: float
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """Sum of the smoothed loss, sum of -log p(y)."""
         log_probs = logits.log_softmax(-1)
         nll = -log_probs.gather(1, targets[:, None]).sum()
         loss = (1 - smoothing) * nll
@@ -30,12 +33,14 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         return loss, nll
 
     @staticmethod
-    def backward(ctx: Any, d_loss: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, d_loss: Float[Tensor, ""], _: Float[Tensor, ""]) -> tuple[Float[Tensor, "M V"], None, None]:
         (gradient,) = ctx.saved_tensors
         return gradient.mul_(d_loss), None, None  # in place: nobody reads it again
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+def cross_entropy(
+    logits: Float[Tensor, "M V"], targets: Int[Tensor, " M"], smoothing: float = 0.0
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """(smoothed loss, -log p) summed over the rows; the first has a gradient, the second is for reporting."""
     loss, nll = SmoothedCrossEntropy.apply(logits, targets, smoothing)
     return loss, nll

@@ -5,13 +5,14 @@ because no fused kernel returns its weights.
 """
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqloom.nn.masks import masked_softmax
 from seqloom.nn.trace import Trace
 
-KeysValues = tuple[Tensor, Tensor]  # each (B, N, S, K)
+KeysValues = tuple[Float[Tensor, "B N S K"], Float[Tensor, "B N S K"]]
 
 
 class MultiHead(nn.Module):
@@ -24,18 +25,23 @@ class MultiHead(nn.Module):
         self.W_kv = nn.Linear(width, 2 * width)
         self.W_o = nn.Linear(width, width)
 
-    def split(self, x: Tensor) -> Tensor:
-        """(B, T, N*K) -> (B, N, T, K)."""
+    def split(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B N T K"]:
+        """D = N * K: each head its part."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def project_keys(self, x: Tensor) -> KeysValues:
+    def project_keys(self, x: Float[Tensor, "B S D"]) -> KeysValues:
         keys, values = self.W_kv(x).chunk(2, -1)
         return self.split(keys), self.split(values)
 
     def forward(
-        self, x: Tensor, kept: KeysValues, mask: Tensor | None, name: str = "", trace: Trace | None = None
-    ) -> Tensor:
-        """Queries from x (B,T,D) against keys and values kept of the same B rows; mask broadcasts to (B,N,T,S)."""
+        self,
+        x: Float[Tensor, "B T D"],
+        kept: KeysValues,
+        mask: Bool[Tensor, "... S"] | None,
+        name: str = "",
+        trace: Trace | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """Queries from x against keys and values kept of the same B rows; mask broadcasts to (B,N,T,S)."""
         keys, values = kept
         queries = self.split(self.W_q(x))
         if trace is None:
@@ -46,9 +52,14 @@ class MultiHead(nn.Module):
         return self.W_o(pooled.transpose(1, 2).flatten(-2))  # (B, T, D)
 
 
-def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The explicit product: (B,N,T,K) pooled values and the (B,N,T,S) weights."""
+def attention(
+    queries: Float[Tensor, "B N T K"],
+    keys: Float[Tensor, "B N S K"],
+    values: Float[Tensor, "B N S K"],
+    mask: Bool[Tensor, "... S"] | None,
+) -> tuple[Float[Tensor, "B N T K"], Float[Tensor, "B N T S"]]:
+    """The explicit product: pooled values and the weights."""
     scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
-    everything = torch.ones((), dtype=torch.bool, device=scores.device)
+    everything = torch.ones(keys.shape[-2], dtype=torch.bool, device=scores.device)
     weights = masked_softmax(scores, everything if mask is None else mask)
     return weights @ values, weights

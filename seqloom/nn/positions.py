@@ -1,6 +1,7 @@
 """Where a token stands, told to a network that would otherwise see a bag: added to the embeddings."""
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.errors import UsageError
@@ -15,14 +16,14 @@ class SinusoidalPositions(nn.Module):
         self.table: Tensor
         self.register_buffer("table", sinusoids(max_length, width), persistent=False)
 
-    def forward(self, first: int, num: int) -> Tensor:
-        """The rows first .. first + num - 1: (num, D). Longer than the table: computed anew, sinusoids know no end."""
+    def forward(self, first: int, num: int) -> Float[Tensor, "{num} D"]:
+        """The rows first .. first + num - 1. Longer than the table: computed anew, sinusoids know no end."""
         if first + num > self.table.shape[0]:
             return sinusoids(first + num, self.width)[first:].to(self.table)
         return self.table[first : first + num]
 
 
-def sinusoids(length: int, width: int) -> Tensor:
+def sinusoids(length: int, width: int) -> Float[Tensor, "{length} {width}"]:
     i = torch.arange(length, dtype=torch.float64)[:, None]
     j = torch.arange((width + 1) // 2, dtype=torch.float64)
     angles = i / 10000 ** (2 * j / width)  # (length, D/2)
@@ -36,7 +37,7 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
 
-    def forward(self, first: int, num: int) -> Tensor:
+    def forward(self, first: int, num: int) -> Float[Tensor, "{num} D"]:
         if first + num > self.table.shape[0]:
             raise UsageError(
                 f"position {first + num} is beyond the {self.table.shape[0]} that this model learned; "

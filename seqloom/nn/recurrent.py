@@ -1,6 +1,7 @@
 """From one cell to a network: over time, in both directions, in layers. Padding never moves a state."""
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
@@ -10,9 +11,13 @@ from seqloom.nn.trace import Trace
 
 
 def scan(
-    cell: Cell, x: Tensor, state: CellState, mask: Tensor | None = None, trace: Trace | None = None
-) -> tuple[Tensor, CellState]:
-    """h_t = cell(x_t, h_{t-1}) for t = 1..T:  x (B,T,E) -> outputs (B,T,H), last state. Right padding keeps the state.
+    cell: Cell,
+    x: Float[Tensor, "B T E"],
+    state: CellState,
+    mask: Bool[Tensor, "B T"] | None = None,
+    trace: Trace | None = None,
+) -> tuple[Float[Tensor, "B T H"], CellState]:
+    """h_t = cell(x_t, h_{t-1}) for t = 1..T: all outputs and the last state. Right padding keeps the state.
 
     A fused kernel where there is one and nothing is traced, else the equation step by step.
     """
@@ -30,7 +35,9 @@ def scan(
     return torch.stack(outputs, 1), state  # (B, T, H)
 
 
-def scan_fused(cell: Cell, x: Tensor, state: CellState, mask: Tensor | None) -> tuple[Tensor, CellState] | None:
+def scan_fused(
+    cell: Cell, x: Float[Tensor, "B T E"], state: CellState, mask: Bool[Tensor, "B T"] | None
+) -> tuple[Float[Tensor, "B T H"], CellState] | None:
     """The same through torch's kernel on packed sequences, which skip padding; None where the cell has no kernel."""
     B, T, _ = x.shape
     lengths = mask.sum(1).cpu() if mask is not None else torch.full((B,), T)
@@ -45,8 +52,8 @@ def scan_fused(cell: Cell, x: Tensor, state: CellState, mask: Tensor | None) -> 
     return outputs, tuple(s.index_select(0, restore) for s in last)
 
 
-def reverse_within(x: Tensor, mask: Tensor) -> Tensor:
-    """Each sequence back to front, its right padding left where it is: (B,T,E) -> (B,T,E)."""
+def reverse_within(x: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
+    """Each sequence back to front, its right padding left where it is."""
     T = x.shape[1]
     positions = torch.arange(T, device=x.device)
     lengths = mask.sum(1, keepdim=True)
@@ -63,7 +70,9 @@ class RecurrentLayer(nn.Module):
         self.forward_cell = CELLS[cell](input_size, hidden_size)
         self.backward_cell = CELLS[cell](input_size, hidden_size) if bidirectional else None
 
-    def forward(self, x: Tensor, mask: Tensor, trace: Trace | None = None) -> tuple[Tensor, CellState]:
+    def forward(
+        self, x: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"], trace: Trace | None = None
+    ) -> tuple[Float[Tensor, "B T H"], CellState]:
         rows = x.shape[0]
         outputs, last = scan(self.forward_cell, x, self.forward_cell.start(rows), mask, trace)
         if self.backward_cell is None:
@@ -75,7 +84,7 @@ class RecurrentLayer(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """Layers on top of each other with dropout between: (B,T,E) -> (B,T,width) and the last state of each layer."""
+    """Layers on top of each other with dropout between: outputs of the top one, last state of each (H = width)."""
 
     def __init__(
         self, cell: str, input_size: int, width: int, layers: int, bidirectional: bool, dropout: float
@@ -85,7 +94,9 @@ class Recurrent(nn.Module):
         self.layers = nn.ModuleList(RecurrentLayer(cell, size, width, bidirectional) for size in sizes)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Tensor, trace: Trace | None = None) -> tuple[Tensor, list[CellState]]:
+    def forward(
+        self, x: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"], trace: Trace | None = None
+    ) -> tuple[Float[Tensor, "B T H"], list[CellState]]:
         states = []
         for depth, layer in enumerate(self.layers):
             x, last = layer(self.dropout(x) if depth else x, mask, trace)

@@ -1,6 +1,7 @@
 """How well a query fits a key: the scoring functions of attention, and attention pooling over their softmax."""
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from seqloom.nn.masks import masked_softmax
@@ -16,20 +17,25 @@ class AdditiveScore(nn.Module):
         self.W_k = nn.Linear(key_size, width)
         self.w = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
-    def project_keys(self, annotations: Tensor) -> Tensor:
-        """W_k k, once a sentence: (B,S,H) -> (B,S,A)."""
+    def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+        """W_k k, once a sentence."""
         return self.W_k(annotations)
 
-    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """(B,W,H) queries, (B,S,A) projected keys -> (B,W,S)."""
+    def forward(self, query: Float[Tensor, "B W H"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B W S"]:
+        """Keys are projected ones; W queries a sentence."""
         return torch.tanh(self.W_q(query)[:, :, None] + keys[:, None]) @ self.w
 
 
 SCORES: dict[str, type[AdditiveScore]] = {"additive": AdditiveScore}
 
 
-def attend(scores: Tensor, values: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
-    """c = sum_j alpha_j v_j,  alpha = softmax(scores): scores (B,W,S), values (B,S,H), mask (B,S) -> (B,W,H)."""
+def attend(
+    scores: Float[Tensor, "B W S"],
+    values: Float[Tensor, "B S H"],
+    mask: Bool[Tensor, "B S"],
+    trace: Trace | None = None,
+) -> Float[Tensor, "B W H"]:
+    """c = sum_j alpha_j v_j,  alpha = softmax(scores)."""
     alpha = masked_softmax(scores, mask[:, None])
     if trace is not None:
         trace.record("decoder.attention", alpha)

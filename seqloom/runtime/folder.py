@@ -15,6 +15,10 @@ from seqloom.text.sides import Tokenizers
 if TYPE_CHECKING:
     from seqloom.models.api import Seq2Seq
 
+FACTS = {
+    "params": int, "step": int, "data_hash": str, "kept": int, "total": int, "finished": bool, "version": str,
+    "source_lang": str, "target_lang": str, "weights": str, "limits": list,
+}  # fmt: skip  # what others read of run.json, where it is there
 FORMAT = 1  # of run.json; a higher one was written by a newer Seqloom
 WEIGHTS = "model.safetensors"
 WHAT_IT_IS = "A model is the folder that `seqloom train --out` wrote."
@@ -94,6 +98,10 @@ def read_facts(path: Path) -> dict[str, Any]:
             f"{path}: written by Seqloom {facts.get('version', '?')} in format {facts['format']}; "
             f"this Seqloom reads up to {FORMAT}. Update Seqloom."
         )
+    for name, kind in FACTS.items():
+        if name in facts and type(facts[name]) is not kind:  # a bool is an int to isinstance
+            got = json.dumps(facts[name])[:40]
+            raise ModelError(f"{file}: damaged: {name} = {got}, want {kind.__name__}. Copy the whole folder again.")
     return facts
 
 
@@ -111,7 +119,8 @@ def load_model(run: RunFolder) -> "Seq2Seq":
     import torch
 
     from seqloom.models.build import build_model
-    from seqloom.models.weights import check_shapes, load_weights, read_shapes, stored_tensors
+    from seqloom.models.shapes import read_shapes
+    from seqloom.models.weights import check_shapes, load_weights, stored_tensors
 
     file = run.path / WEIGHTS
     found = read_shapes(file)

@@ -34,6 +34,7 @@ class Translation:
     log_prob: float  # natural log of the probability, summed over the tokens
 
 
+MOST_BEAM, MOST_THREADS = 1000, 1024  # more is a slip of the keyboard: it would take all the memory
 NOTHING = Translation("", 0.0, 0.0)  # what becomes of an empty text
 
 
@@ -54,8 +55,8 @@ class Translator:
         """The model in a run folder. `threads` holds for the whole process: torch has one pool."""
         run = open_run(Path(folder))
         if threads is not None:
-            if threads < 1:
-                raise UsageError(f"threads = {threads}: want at least 1")
+            if not 1 <= threads <= MOST_THREADS:
+                raise UsageError(f"threads = {threads}: want 1 to {MOST_THREADS}")
             torch.set_num_threads(threads)
         return cls(load_model(run).to(find_device(device)), run.tokenizers, run.config, run.facts)
 
@@ -89,10 +90,12 @@ class Translator:
             warn=warn,
         )
         found = iter(self.search([part for parts in prepared for part in parts], beam, n_best))
-        return [self.join([next(found) for _ in parts]) for parts in prepared]
+        return [self.join([next(found) for _ in parts]) if parts else [NOTHING] * n_best for parts in prepared]
 
     def search(self, sources: list[list[int]], beam: int, n_best: int = 1) -> list[list[Hypothesis]]:
         """The n_best outputs for each source, in the order given. Batches are sorted by length: little is padding."""
+        if not 1 <= n_best <= beam <= MOST_BEAM:
+            raise UsageError(f"beam = {beam}, n_best = {n_best}: want 1 <= n_best <= beam <= {MOST_BEAM}")
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
         found: list[list[Hypothesis]] = [[] for _ in sources]
         size = self.config.decode.batch_size
@@ -111,8 +114,6 @@ class Translator:
 
     def join(self, parts: list[list[Hypothesis]]) -> list[Translation]:
         """The best of each part makes the best of the text, the second best the second, and so on."""
-        if not parts:
-            return [NOTHING]
         return [
             Translation(
                 text=" ".join(self.tokenizers.target.decode(part.ids) for part in ranked),

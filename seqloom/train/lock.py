@@ -27,12 +27,22 @@ def run_lock(folder: Path) -> Iterator[None]:
             f"{folder}: cannot write there ({(error.strerror or str(error)).lower()}); choose another --out"
         ) from None
     try:
-        if not take(handle):
+        if not take_or_refuse(handle, folder):
             raise UsageError(f"another train ({holder(path)}) is using {folder}; wait for it or choose another --out")
         sign(handle)
         yield
     finally:
         os.close(handle)  # frees the lock
+
+
+def take_or_refuse(handle: int, folder: Path) -> bool:
+    try:
+        return take(handle)
+    except OSError as error:  # ENOLCK, ENOTSUP: some network file systems
+        raise UsageError(
+            f"{folder}: cannot be locked ({(error.strerror or str(error)).lower()}), and without a lock a second train "
+            "could spoil the run. Choose an --out on a local disk, or turn on locks where this one is mounted."
+        ) from None
 
 
 def sign(handle: int) -> None:

@@ -33,6 +33,7 @@ from seqloom.train.signals import StopFlag
 from seqloom.train.state import RunState, seed_of
 
 MOST_SKIPPED_IN_A_ROW = 20
+NAMED = 5  # lines named in a message; the log names all
 
 
 class Plan(Protocol):
@@ -47,7 +48,7 @@ class Batches(Protocol):
 
     def epoch(self, number: int) -> Plan: ...
     def load(self, indices: Any) -> Any: ...
-    def where(self, indices: Any) -> str: ...
+    def where(self, indices: Any) -> list[str]: ...
 
 
 class LossSums(Protocol):
@@ -101,11 +102,13 @@ class Loop:
         while True:
             if state.validation_due:
                 self.run_validation()
-            if is_scheduled(state.step, config):
+            if is_scheduled(state.step, config) and not state.skipped_in_row:  # what may be diverging is not kept
                 self.save()
             if self.stop:
                 self.leave()
             if reason := self.clock.reason_to_end(state):
+                if not state.step:
+                    raise TrainingError(f"{reason} before the first step; nothing was trained. Give it more.")
                 return reason
             self.update()
             state.validation_due = state.step % config.valid_every == 0
@@ -132,6 +135,7 @@ class Loop:
             state.clipped += bool(config.clip_norm) and norm > config.clip_norm
         else:
             self.skip(nll / tokens, norm, used)
+            nll, tokens = 0.0, 0  # the log shows what was learnt from
         self.optimizer.zero_grad(set_to_none=False)  # the same memory, step after step
         state.step += 1
         state.tokens += tokens
@@ -152,16 +156,17 @@ class Loop:
         state = self.state
         state.skipped += 1
         state.skipped_in_row += 1
-        where = "; ".join(self.batches.where(indices) for indices in used)
-        event = {"event": "skipped", "step": state.step + 1, "loss": loss, "gradient_norm": norm, "lines": where}
+        lines = [line for indices in used for line in self.batches.where(indices)]
+        event = {"event": "skipped", "step": state.step + 1, "loss": loss, "gradient_norm": norm, "lines": lines}
         self.log.write(event)
+        where = ", ".join(lines[:NAMED]) + (f" and {len(lines) - NAMED} more in the log" if len(lines) > NAMED else "")
         self.progress.message(
             f"step {state.step + 1}: loss {loss:.3g}, gradient norm {norm:.3g}: not finite, step skipped ({where})"
         )
         if state.skipped_in_row >= MOST_SKIPPED_IN_A_ROW:
             raise TrainingError(
                 f"{MOST_SKIPPED_IN_A_ROW} steps in a row gave a loss or gradient that is not finite: it diverged. "
-                f"The weights of the last good checkpoint in {self.folder} are kept. Try a lower "
+                f"Rolled back to step {self.saved_step}: the last checkpoint from before is kept. Try a lower "
                 f"train.learning_rate (now {self.config.learning_rate:g}), a longer train.warmup "
                 f"(now {self.config.warmup}) or a lower train.clip_norm (now {self.config.clip_norm:g}) in a new --out."
             )
@@ -173,7 +178,7 @@ class Loop:
         if state.step % self.config.log_every:
             return
         speed = self.timer.tokens_per_second()
-        loss = state.logged_nll / state.logged_tokens
+        loss = state.logged_nll / state.logged_tokens if state.logged_tokens else math.nan
         mfu = speed * self.flops_a_token / self.flops_a_second if self.flops_a_second else 0.0
         self.log.write(
             {
@@ -256,7 +261,7 @@ def is_scheduled(step: int, config: TrainConfig) -> bool:
 
 def best_steps(state: RunState, number: int) -> set[int]:
     """The steps with the lowest validation losses."""
-    return set(sorted(state.valid_losses, key=lambda step: (state.valid_losses[step], step))[:number])
+    return set(state.steps_by_loss()[:number])
 
 
 def steps_to_average(folder: Path, state: RunState, config: TrainConfig) -> list[int]:

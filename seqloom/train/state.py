@@ -2,8 +2,11 @@
 
 import dataclasses
 import hashlib
+import math
 from dataclasses import dataclass, field
 from typing import Any
+
+from seqloom.errors import ModelError
 
 
 @dataclass
@@ -26,7 +29,16 @@ class RunState:
     @property
     def best_step(self) -> int | None:
         """The earliest step with the lowest validation loss."""
-        return min(self.valid_losses, key=lambda step: (self.valid_losses[step], step), default=None)
+        return next(iter(self.steps_by_loss()), None)
+
+    def steps_by_loss(self) -> list[int]:
+        """The validated steps, best first; a loss that is no number comes last."""
+
+        def rank(step: int) -> tuple[float, int]:
+            loss = self.valid_losses[step]
+            return (loss if math.isfinite(loss) else math.inf), step
+
+        return sorted(self.valid_losses, key=rank)
 
     @property
     def validations_since_best(self) -> int:
@@ -38,8 +50,11 @@ class RunState:
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> "RunState":
-        losses = {int(step): loss for step, loss in saved["valid_losses"].items()}
-        return cls(**{**saved, "valid_losses": losses})
+        try:
+            losses = {int(step): float(loss) for step, loss in saved["valid_losses"].items()}
+            return cls(**{**saved, "valid_losses": losses})
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelError(f"the checkpoint's state is of another version of Seqloom: {error}") from None
 
 
 def seed_of(*numbers: int) -> int:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from seqloom.demo.dates import generate, split_by_date
@@ -37,6 +38,7 @@ DRAWN = "le mardi 14 juillet 1998"
 def demo(console: "Console", out: Path, seed: int = DEFAULT_SEED) -> None:
     """Write the dates, train, measure, translate, draw; a second call goes on, or starts at the measuring."""
     began = time.monotonic()
+    check_writable(out)
     console.print("Seqloom learns to read dates. Each step below is a command that you can run yourself.")
     write_corpus(console, out, seed)
     train_model(console, out, seed)
@@ -50,6 +52,17 @@ def demo(console: "Console", out: Path, seed: int = DEFAULT_SEED) -> None:
             f"only {score:.2f} % of the unseen dates are right; the demo promises {WANTED:g} %. "
             f"Please report it, with what stands above; another start may do better: --out {out}-2 --seed {seed + 1}"
         )
+
+
+def check_writable(out: Path) -> None:
+    """Before the work: an --out that cannot be written is a wrong call, not a training that gave up."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise UsageError(f"{out}: cannot write there ({why}); choose another --out") from None
 
 
 def step(console: "Console", title: str, *command: object) -> None:
@@ -82,7 +95,6 @@ def write_pairs(file: Path, pairs: Sequence[tuple[str, str]]) -> None:
 
     content = "".join(f"{text}\t{iso}\n" for text, iso in pairs).encode()
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, content)
     elif file.read_bytes() != content:
         raise UsageError(

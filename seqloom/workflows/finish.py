@@ -1,7 +1,9 @@
 """The end of training: choose the weights, write the model and what is said of it."""
 
 import json
+import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,12 @@ from typing import Any
 from seqloom import __version__
 from seqloom.config import Config
 from seqloom.data.store import Store
+from seqloom.errors import ModelError
 from seqloom.models.api import Seq2Seq
 from seqloom.models.weights import save_weights
 from seqloom.runtime.translator import Translator
-from seqloom.train.checkpoint import average_checkpoints, open_checkpoint, step_name
-from seqloom.train.durable import replace_file
+from seqloom.train.checkpoint import Checkpoint, average_checkpoints, open_checkpoint, step_name
+from seqloom.train.durable import cannot_write, replace_file
 from seqloom.train.loop import Loop, steps_to_average
 from seqloom.workflows.validation import Validation
 
@@ -28,29 +31,42 @@ class Chosen:
     losses: dict[str, float]  # validation loss of each candidate
 
 
-def choose_weights(loop: Loop, model: Seq2Seq, validation: Validation) -> Chosen:
+def choose_weights(loop: Loop, model: Seq2Seq, validation: Validation, tell: Callable[[str], None]) -> Chosen:
     """Load into the model whichever of the last, the best and the averaged weights has the lowest validation loss."""
     state, config = loop.state, loop.config
     candidates: dict[str, Any] = {"last": {name: tensor.clone() for name, tensor in model.state_dict().items()}}
     losses = {"last": state.valid_losses[state.step]}
     if state.best_step is not None and state.best_step != state.step:
-        path = loop.folder / step_name(state.best_step)
-        if path.is_dir():
-            candidates["best"] = open_checkpoint(path).tensors("model")
+        for best in open_good(loop.folder, [state.best_step], tell):
+            candidates["best"] = best.tensors("model")
             losses["best"] = state.valid_losses[state.best_step]
-    steps = steps_to_average(loop.folder, state, config)
-    if len(steps) > 1:
-        candidates["average"] = average_checkpoints([loop.folder / step_name(step) for step in steps])
+    averaged = open_good(loop.folder, steps_to_average(loop.folder, state, config), tell)
+    if len(averaged) > 1:
+        candidates["average"] = average_checkpoints(averaged)
         model.load_state_dict(candidates["average"])
         losses["average"] = validation.loss()
-    name = min(losses, key=lambda candidate: losses[candidate])
+    name = min(losses, key=lambda candidate: losses[candidate] if math.isfinite(losses[candidate]) else math.inf)
     model.load_state_dict(candidates[name])
     return Chosen(name, losses)
 
 
+def open_good(folder: Path, steps: Sequence[int], tell: Callable[[str], None]) -> list[Checkpoint]:
+    """These checkpoints; a damaged one is named and passed over."""
+    opened = []
+    for step in steps:
+        try:
+            opened.append(open_checkpoint(folder / step_name(step)))
+        except ModelError as error:
+            tell(f"{error}. Left out of the final weights.")
+    return opened
+
+
 def write_model(out: Path, model: Seq2Seq, valid: Store) -> None:
     """model.safetensors and golden.json: what the model makes of a few held-out sources, to be checked later."""
-    save_weights(model, out / "model.safetensors")
+    try:
+        save_weights(model, out / "model.safetensors")
+    except OSError as error:
+        raise cannot_write(out / "model.safetensors", error) from error
     sources = [pair.source for pair in valid.texts[:NUM_GOLDEN]]
     outputs = Translator.load(out).translate(sources)
     golden = [{"source": source, "target": output} for source, output in zip(sources, outputs, strict=True)]

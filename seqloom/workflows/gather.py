@@ -1,15 +1,17 @@
 """From what the user named to checked, tokenised pairs; every pair that is not used is accounted for."""
 
-import json
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from seqloom.config import Config
 from seqloom.data.corpus import CorpusSpec, parse_mix, spool_stdin, usable_pairs
-from seqloom.data.doctor import examine
+from seqloom.data.doctor import compare, examine_alone, examine_held_out
+from seqloom.data.lines import STDIN
 from seqloom.data.prepare import prepare, wanted_data_hash
 from seqloom.data.store import Store
-from seqloom.errors import DataError
+from seqloom.errors import DataError, ModelError, UsageError
+from seqloom.runtime.folder import read_facts
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.train.progress import make_progress
@@ -23,8 +25,26 @@ def gather_corpora(
 ) -> list[CorpusSpec]:
     """The corpora: those given plainly with weight 1, those of --mix with theirs; standard input is spooled first."""
     names = [str(pairs)] if isinstance(pairs, (str, Path)) else [str(name) for name in pairs]
-    plain = [spool_stdin(folder, columns) if name == "-" else CorpusSpec.parse(name, columns) for name in names]
-    return plain + [parse_mix(name, columns) for name in mix]
+    mixed = [parse_mix(name, columns) for name in mix]
+    refuse_stdin("--mix", mixed)
+    if names.count("-") > 1:
+        raise UsageError("- is given twice, but standard input can be read only once.")
+    started = (folder / "run.json").exists()
+    plain = [
+        spool_stdin(folder, columns, started) if name == "-" else CorpusSpec.parse(name, columns) for name in names
+    ]
+    refuse_stdin("PAIRS", plain)
+    return plain + mixed
+
+
+def refuse_stdin(where: str, specs: Sequence[CorpusSpec]) -> None:
+    """Training reads its data several times; only a plain - is copied to a file for that."""
+    for spec in specs:
+        if STDIN in spec.files:
+            raise UsageError(
+                f"{where} {spec.name}: standard input can be read only once, so it can only be the whole of PAIRS: "
+                "`seqloom train -`. Write it to a file and name that here."
+            )
 
 
 def gather_data(
@@ -38,11 +58,12 @@ def gather_data(
     quiet: bool,
 ) -> tuple[Tokenizers, Store, Store]:
     """(tokenizers, training store, validation store), checked and built, or found as an earlier start left them."""
-    facts = folder / "run.json"  # is there once the data was ready
-    if facts.exists():
+    refuse_stdin("--valid", valid_specs)
+    tell_columns(specs, tell)
+    if (folder / "run.json").exists():  # it is there once the data was ready
         tokenizers = Tokenizers.load(tokenizer or folder)
         wanted = wanted_data_hash(folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs)
-        check_same_data(folder, json.loads(facts.read_text("utf-8"))["data_hash"], wanted)
+        check_same_data(folder, saved_data_hash(folder), wanted)
     else:
         refuse_bad_data(specs, valid_specs[0] if valid_specs else None, config, allow_loss, tell)
         tokenizers = Tokenizers.load(tokenizer) if tokenizer else learn_tokenizers(specs, config, tell, quiet)
@@ -59,14 +80,34 @@ def gather_data(
     return tokenizers, *stores
 
 
+def saved_data_hash(folder: Path) -> str:
+    facts = read_facts(folder)
+    if "data_hash" not in facts:
+        raise ModelError(f"{folder / 'run.json'}: damaged: no data_hash. Copy the whole folder again.")
+    return str(facts["data_hash"])
+
+
+def tell_columns(specs: Sequence[CorpusSpec], tell: Tell) -> None:
+    """A model learns one target a source; further ones are for validation, which can count each of them as right."""
+    for columns in {spec.columns: None for spec in specs if len(spec.columns) > 2}:
+        source, target, *more = columns
+        tell(f"--columns: training learns {source} -> {target}; {', '.join(more)} is used in validation only")
+
+
 def refuse_bad_data(
     specs: Sequence[CorpusSpec], valid: CorpusSpec | None, config: Config, allow_loss: bool, tell: Tell
 ) -> None:
-    """The doctor's look at every corpus: hard faults end the run here, before anything is built."""
-    for spec in specs:
-        report = examine(spec, config.data, valid=valid, allow_loss=allow_loss)
-        if report.hard:
-            raise DataError(f"{report.render()}\n`seqloom doctor {spec.name}` shows all; nothing was trained.")
+    """The doctor's look at every file, once: hard faults end the run here, before anything is built."""
+    held_out = examine_held_out(config.data, valid, None, allow_loss)
+    corpora = [examine_alone(spec, config.data, allow_loss) for spec in specs]
+    reports = [*corpora, *held_out.values()]
+    if bad := [report for report in reports if report.hard]:
+        names = [spec.name for spec in specs] + (["--valid", valid.name] if valid else [])
+        found = "\n".join(report.render() for report in bad)
+        raise DataError(f"{found}\n`seqloom doctor {shlex.join(names)}` shows all; nothing was trained.")
+    for report in corpora:
+        compare(report, held_out)
+    for report in reports:
         if report.findings:
             tell(report.render())
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.errors import ModelError
+from seqloom.models.shapes import read_shapes
 from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
 
 
@@ -15,23 +16,11 @@ def describe(folder: Path) -> dict[str, Any]:
     about = read_facts(folder)
     weights = folder / WEIGHTS
     if weights.exists():
-        about["weight_file"] = {"bytes": weights.stat().st_size, "tensors": read_shapes(weights)}
+        shapes = {name: list(shape) for name, shape in read_shapes(weights).items()}
+        about["weight_file"] = {"bytes": weights.stat().st_size, "tensors": shapes}
     elif about.get("finished"):
         raise ModelError(f"{weights}: missing, though training has finished. Copy the whole folder again.")
     return {**about, "config": dataclasses.asdict(config)}
-
-
-def read_shapes(weights: Path) -> dict[str, list[int]]:
-    """The shape of each tensor; the library compares the header with the size of the file, so a cut file is found."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(weights, "np") as tensors:
-            return {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118 (no dict)
-    except SafetensorError as error:
-        raise ModelError(
-            f"{weights}: damaged or cut short ({error}). Copy it again, or run the same `seqloom train` again."
-        ) from None
 
 
 def render(folder: Path, about: dict[str, Any]) -> str:
@@ -78,11 +67,7 @@ def check_golden(folder: Path) -> int:
     """Translate what golden.json holds; how many came out as they did at the end of training (all, or ModelError)."""
     from seqloom.runtime.translator import Translator
 
-    file = folder / "golden.json"
-    try:
-        golden = json.loads(file.read_text("utf-8"))
-    except (FileNotFoundError, ValueError) as error:
-        raise ModelError(f"{file}: cannot be read ({error}); it is written when training ends.") from None
+    golden = read_golden(folder / "golden.json")
     got = Translator.load(folder).translate([pair["source"] for pair in golden])
     wrong = [(pair, text) for pair, text in zip(golden, got, strict=True) if text != pair["target"]]
     if wrong:
@@ -92,3 +77,19 @@ def check_golden(folder: Path) -> int:
             f"{pair['source']!r}: {pair['target']!r} when trained, {text!r} now. The weights or the tokenizer changed."
         )
     return len(golden)
+
+
+def read_golden(file: Path) -> list[dict[str, str]]:
+    """[{"source": ..., "target": ...}, ...]"""
+    try:
+        golden = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file}: cannot be read ({error}); it is written when training ends.") from None
+    pairs = golden if isinstance(golden, list) else [None]
+    if not all(
+        isinstance(p, dict) and isinstance(p.get("source"), str) and isinstance(p.get("target"), str) for p in pairs
+    ):
+        raise ModelError(
+            f"{file}: damaged: want a list of {{source, target}}, both texts. Copy the whole folder again."
+        )
+    return pairs

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from seqloom.config import Config, load_config
+from seqloom.config import Config, TextConfig, load_config
 from seqloom.data.corpus import CorpusSpec
+from seqloom.text.sides import Tokenizers
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.recipes import find_recipe
 
@@ -17,23 +18,26 @@ def settle_config(
     recipe: str | Path | None,
     overrides: Sequence[str],
     budget: float | None,
+    tokenizer: Path | None,
     tell: Callable[[str], None],
 ) -> Config:
     """The complete settings; a run that goes on without --recipe takes those in its folder as the recipe.
 
     A budget takes the place of the recipe's own limits; those given by hand hold beside it.
     """
-    saved = folder / "config.toml"
+    saved, given = folder / "config.toml", overrides
     if recipe is None and saved.is_file():
         file = saved
     elif recipe is None:
         about_data = [override for override in overrides if override.strip().startswith("data.")]
-        name, reason = choose_recipe(specs, load_config(None, about_data).data)
-        tell(f"recipe {name}: {reason}. Another one: --recipe (`seqloom recipes` lists them)")
-        file = find_recipe(name)
+        choice = choose_recipe(specs, load_config(None, about_data).data)
+        tell(f"recipe {choice.recipe}: {choice.reason}. Another one: --recipe (`seqloom recipes` lists them)")
+        file, overrides = find_recipe(choice.recipe), [*choice.settings, *overrides]
     else:
         file = find_recipe(str(recipe))
     config = load_config(file, overrides)
+    if tokenizer:
+        config = replace(config, text=describe_tokenizer(tokenizer))
     source_lang, target_lang = specs[0].languages
     data = replace(
         config.data,
@@ -42,11 +46,18 @@ def settle_config(
     )
     train = replace(config.train, threads=config.train.threads or count_cores())
     if budget:
-        by_hand = {override.partition("=")[0].strip() for override in overrides}
+        by_hand = {override.partition("=")[0].strip() for override in given}
         limits = {"max_steps": train.max_steps, "max_epochs": train.max_epochs}
         kept = {name: limit if f"train.{name}" in by_hand else 0 for name, limit in limits.items()}
         train = replace(train, max_steps=kept["max_steps"], max_epochs=kept["max_epochs"])
     return replace(config, data=data, train=train)
+
+
+def describe_tokenizer(folder: Path) -> TextConfig:
+    """The settings that a tokenizer taken from elsewhere stands for."""
+    tokenizers = Tokenizers.load(folder)
+    most = max(len(tokenizers.source), len(tokenizers.target))
+    return TextConfig(tokenizers.source.kind, most, tokenizers.joint)
 
 
 def count_cores() -> int:

@@ -1,6 +1,6 @@
 """seqloom train: files -> checked pairs -> tokens -> a trained model in a folder. The same call again goes on."""
 
-import json
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -12,16 +12,17 @@ from typing import Any
 
 import torch
 
-from seqloom.config import Config, dump_config
+from seqloom.config import Config, TrainConfig, dump_config
 from seqloom.data.batches import StoreBatches
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.store import Store
-from seqloom.errors import UsageError
+from seqloom.errors import ModelError, UsageError
 from seqloom.models.api import Seq2Seq
 from seqloom.models.build import build_model
+from seqloom.runtime.folder import read_facts
 from seqloom.tasks.translate import Loss, translation_loss
 from seqloom.text.sides import Tokenizers
-from seqloom.train.checkpoint import clear_leftovers, newest_checkpoint
+from seqloom.train.checkpoint import clear_leftovers, list_checkpoints, newest_checkpoint
 from seqloom.train.clock import Clock, parse_duration
 from seqloom.train.durable import replace_file
 from seqloom.train.lock import run_lock
@@ -37,6 +38,8 @@ from seqloom.workflows.gather import gather_corpora, gather_data
 from seqloom.workflows.resume import check_same_settings
 from seqloom.workflows.settings import settle_config
 from seqloom.workflows.validation import Validation
+
+END_IN_LOSSES = 6  # the end of a run costs about as much as so many passes over the validation data
 
 
 @dataclass(frozen=True)
@@ -89,21 +92,29 @@ def train(
     overrides = [*overrides, *(f"{name}={value}" for name, value in shorthands.items() if value is not None)]
     tell = (lambda text: None) if quiet else partial(print, file=sys.stderr, flush=True)
     folder = Path(out)
-    with run_lock(folder), stop_requested() as stop:
+    reused = Path(tokenizer) if tokenizer else None
+    with run_lock(folder):
         specs = gather_corpora(pairs, mix, columns, folder)
         valid_specs = [CorpusSpec.parse(str(valid), columns)] if valid else []
-        config = settle_config(folder, specs, recipe, overrides, seconds, tell)
-        check_end(config, seconds)
+        config = settle_config(folder, specs, recipe, overrides, seconds, reused, tell)
         if (folder / "config.toml").exists():
             check_same_settings(folder, config)
+        if not finished_facts(folder, config, seconds):
+            check_end(config, seconds)
         prepare_torch(config)
         tokenizers, train_store, valid_store = gather_data(
-            folder, specs, valid_specs, config, Path(tokenizer) if tokenizer else None, allow_loss, tell, quiet
+            folder, specs, valid_specs, config, reused, allow_loss, tell, quiet
         )
         replace_file(folder / "config.toml", dump_config(config).encode())
         device = find_device(config.train.device)
         run = Run(folder, config, tokenizers, train_store, valid_store, device, tell, quiet)
-        return train_model(run, seconds, began, stop)
+        if done := finished_facts(folder, config, seconds):
+            tell(f"{folder}: finished at step {done['step']}; nothing to do. A larger limit would go on from there.")
+            return Trained(folder, done)
+        with (
+            stop_requested() as stop
+        ):  # before this nothing is lost by a plain Ctrl-C: data is built whole or not at all
+            return train_model(run, seconds, began, stop)
 
 
 def check_end(config: Config, budget: float | None) -> None:
@@ -139,13 +150,13 @@ def train_model(run: Run, budget: float | None, began: float, stop: StopFlag) ->
     config, folder = run.config, run.out / "checkpoints"
     clear_leftovers(folder)
     torch.manual_seed(seed_of(config.train.seed))
-    sizes = (len(run.tokenizers.source), len(run.tokenizers.target), run.tokenizers.joint)
-    model = build_model(config, *sizes).to(run.device)
+    model = make_model(run)
     params = sum(p.numel() for p in model.parameters())
     checkpoint = newest_checkpoint(folder, warn=run.tell)
-    if done := finished_facts(run, budget):
-        run.tell(f"{run.out}: finished at step {done['step']}; nothing to do. A larger limit would go on from there.")
-        return Trained(run.out, done)
+    if checkpoint is None and list_checkpoints(folder):
+        raise ModelError(
+            f"{folder}: every checkpoint is damaged. Choose another --out to start anew; nothing is touched."
+        )
     step = checkpoint.step if checkpoint else 0
     write_facts(run.out, {**known_facts(run, params), "step": step, "finished": False})
     clock = Clock(config.train, budget, checkpoint.state["seconds"] if checkpoint else 0.0, began)
@@ -154,10 +165,30 @@ def train_model(run: Run, budget: float | None, began: float, stop: StopFlag) ->
     if checkpoint:
         loop.resume(checkpoint)
         run.tell(f"going on after step {checkpoint.step}")
+    elif budget:
+        clock.keep_free(END_IN_LOSSES * time_validation_loss(model, validation) + 3.0)
     with loop.log, loop.progress:
         reason = loop.run()
         run.tell(f"training ends after step {loop.state.step}: {reason}")
         return Trained(run.out, finish(run, loop, model, validation))
+
+
+def make_model(run: Run) -> Seq2Seq:
+    sizes = (len(run.tokenizers.source), len(run.tokenizers.target), run.tokenizers.joint)
+    try:
+        return build_model(run.config, *sizes).to(run.device)
+    except (RuntimeError, MemoryError) as error:  # torch's word for an allocation that failed
+        raise UsageError(
+            f"a model of these settings cannot be built: {error}. Lower model.width, model.layers or text.vocab_size."
+        ) from None
+
+
+def time_validation_loss(model: Seq2Seq, validation: Validation) -> float:
+    """Seconds of the loss on the validation data: what the end of a run by the clock will cost is a few times that."""
+    began = time.monotonic()
+    model.eval()
+    validation.loss()
+    return time.monotonic() - began
 
 
 def known_facts(run: Run, params: int) -> dict[str, Any]:
@@ -169,33 +200,38 @@ def known_facts(run: Run, params: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def finished_facts(run: Run, budget: float | None) -> dict[str, Any] | None:
-    """run.json, when this run has ended and neither limit nor budget was raised since."""
-    file = run.out / "run.json"
-    facts: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    if not facts.get("finished") or not (run.out / "model.safetensors").exists():
+def finished_facts(folder: Path, config: Config, budget: float | None) -> dict[str, Any] | None:
+    """run.json, when the run there has ended and no limit was raised since; no budget = the same as before."""
+    facts = read_facts(folder) if (folder / "run.json").exists() else {}
+    if not facts.get("finished") or not (folder / "model.safetensors").exists():
         return None
-    limits = run_limits(run.config, budget)
-    return facts if all(now <= then for now, then in zip(limits, facts["limits"], strict=True)) else None
+    before = facts.get("limits", {})
+    grown = [name for name, limit in run_limits(config, budget).items() if limit > before.get(name, 0.0)]
+    return None if grown and not (grown == ["seconds"] and budget is None) else facts
 
 
-def run_limits(config: Config, budget: float | None) -> list[float]:
-    """(steps, epochs, seconds, patience), no limit = infinite: the run goes on when one of them grows."""
-    limits = (config.train.max_steps, config.train.max_epochs, budget, config.train.patience)
-    return [float(limit) if limit else 1e18 for limit in limits]
+def run_limits(config: Config, budget: float | None) -> dict[str, float]:
+    """What ends a run; no limit = a number beyond all: the run goes on when one of them grows."""
+    train = config.train
+    limits = {"steps": train.max_steps, "epochs": train.max_epochs, "seconds": budget, "patience": train.patience}
+    return {name: float(limit) if limit else 1e18 for name, limit in limits.items()}
 
 
 def make_loop(run: Run, model: Seq2Seq, clock: Clock, stop: StopFlag, step: int) -> tuple[Loop, Validation]:
     config = run.config
+    batches = StoreBatches(run.train, config.train.batch_tokens, config.train.seed)
     progress = make_progress(
-        "train", config.train.max_steps or None, budget_seconds=clock.budget, start=step, spent_seconds=clock.seconds(),
+        "train",
+        steps_in_all(config.train, len(batches.epoch(0))),
+        budget_seconds=clock.budget,
+        start=step,
+        spent_seconds=clock.seconds(),
         quiet=run.quiet,
-    )  # fmt: skip
+    )
     validation = Validation(
         model, run.valid, run.tokenizers, target_lang=config.data.target_lang,
         batch_tokens=max(config.train.batch_tokens, 2048), device=run.device, tell=progress.message,
     )  # fmt: skip
-    batches = StoreBatches(run.train, config.train.batch_tokens, config.train.seed)
     bf16 = run.device.type == "cuda" and torch.cuda.is_bf16_supported()
 
     def loss_of(batch: Any) -> Loss:
@@ -212,11 +248,17 @@ def make_loop(run: Run, model: Seq2Seq, clock: Clock, stop: StopFlag, step: int)
     return loop, validation
 
 
+def steps_in_all(train: TrainConfig, batches_an_epoch: int) -> int | None:
+    """The updates of a run limited by steps or epochs."""
+    by_epochs = math.ceil(train.max_epochs * batches_an_epoch / train.accumulate) if train.max_epochs else 0
+    return min((limit for limit in (train.max_steps, by_epochs) if limit), default=None)
+
+
 def finish(run: Run, loop: Loop, model: Seq2Seq, validation: Validation) -> dict[str, Any]:
     """Validate and save the last step, choose the weights, write the model; what run.json says at the end."""
     loop.finish()
     state, config = loop.state, run.config
-    chosen = choose_weights(loop, model, validation)
+    chosen = choose_weights(loop, model, validation, run.tell)
     told = ", ".join(f"{name} {loss:.4f}" for name, loss in chosen.losses.items())
     run.tell(f"weights: {chosen.name} (validation loss: {told})")
     write_model(run.out, model, run.valid)

@@ -159,6 +159,8 @@ def test_a_command_may_return_its_exit_code(monkeypatch):
     [
         ("translate runs/x -", "translate runs/x -- -"),
         ("translate runs/x --scores -", "translate runs/x --scores -- -"),
+        ("translate runs/x --beam=2 -", "translate runs/x --beam=2 -- -"),
+        ("train --out=runs/x - --valid v.tsv", "train --out=runs/x --valid v.tsv -- -"),
         ("train - --out runs/x", "train --out runs/x -- -"),
         ("train pairs.tsv --valid - --out x", "train pairs.tsv --valid - --out x"),
         ("train pairs.tsv --out x", "train pairs.tsv --out x"),

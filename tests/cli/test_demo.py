@@ -183,6 +183,14 @@ def test_a_folder_that_cannot_be_is_a_sentence(tmp_path, seqloom):
     assert "Traceback" not in errors
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="wants a folder that nobody can write into, not even root")
+def test_a_folder_that_cannot_be_written_is_a_wrong_call(seqloom):
+    code, _, errors = seqloom("demo", "--out", "/proc/self")
+    assert code == 2
+    assert "/proc/self: cannot write there" in errors
+    assert "choose another --out" in errors
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_map_has_colour_in_a_terminal_only(terminal):
     class Aligner:

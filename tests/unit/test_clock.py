@@ -3,7 +3,7 @@ import time
 import pytest
 
 from seqloom.config import TrainConfig
-from seqloom.errors import UsageError
+from seqloom.errors import ModelError, UsageError
 from seqloom.train.clock import Clock, parse_duration
 from seqloom.train.state import RunState, seed_of
 
@@ -48,6 +48,15 @@ def test_patience_counts_validations_after_the_best() -> None:
     assert state.best_step == 20
     assert make_clock(patience=2).reason_to_end(state)
     assert not make_clock(patience=3).reason_to_end(state)
+
+
+def test_a_loss_that_is_no_number_is_never_the_best() -> None:
+    assert RunState(valid_losses={5: float("nan"), 10: 2.0, 15: float("nan")}).best_step == 10
+
+
+def test_a_state_of_another_version_is_named() -> None:
+    with pytest.raises(ModelError, match="another version"):
+        RunState.from_json({**RunState().to_json(), "moods": 3})
 
 
 def test_the_state_survives_json() -> None:

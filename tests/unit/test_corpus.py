@@ -16,10 +16,10 @@ from seqloom.data.corpus import (
     CorpusSpec,
     Fault,
     Pair,
+    checked_rows,
     parse_mix,
     read_rows,
     spool_stdin,
-    unusable_rows,
     usable_pairs,
 )
 from seqloom.data.quoted import MAX_RECORD_LINES, csv_rows
@@ -154,7 +154,7 @@ def test_a_line_of_a_megabyte_is_read_and_not_used(tmp_path: Path) -> None:
     file.write_text(f"a\tb\n{'x' * (1 << 20)}\ty\nc\td\n")
     spec = CorpusSpec.parse(str(file))
     assert [pair.line for pair in usable_pairs(spec, DataConfig())] == [1, 3]
-    assert [(row.kind, row.line) for row in unusable_rows(spec, DataConfig())] == [("too long", 2)]
+    assert kinds(list(checked_rows(spec, DataConfig()))) == ["pair", "too long", "pair"]
     assert [pair.line for pair in usable_pairs(spec, DataConfig(max_chars=1 << 20))] == [1, 2, 3]
 
 
@@ -369,3 +369,62 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "stdin", Stdin(b"", terminal=True))
     with pytest.raises(UsageError, match="keyboard"):
         spool_stdin(tmp_path)
+
+
+OTHER = b"other\tpairs\n"
+
+
+@pytest.mark.parametrize(("raw", "terminal"), [(b"", False), (b"", True), (FILES["a.tsv"], False)])
+def test_a_started_run_keeps_its_spooled_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bytes, terminal: bool
+) -> None:
+    """Nothing on standard input, the keyboard or the same again: the file of the first start is used, untouched."""
+    file = tmp_path / "stdin.tsv"
+    file.write_bytes(FILES["a.tsv"])
+    before = file.stat()
+    monkeypatch.setattr(sys, "stdin", Stdin(raw, terminal))
+    spec = spool_stdin(tmp_path, started=True)
+    assert list(read_rows(spec)) == HELLO
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_other_pairs_for_a_started_run_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "stdin.tsv"
+    file.write_bytes(FILES["a.tsv"])
+    monkeypatch.setattr(sys, "stdin", Stdin(OTHER))
+    with pytest.raises(UsageError, match=r"other pairs than .*stdin\.tsv.*choose another --out"):
+        spool_stdin(tmp_path, started=True)
+    assert file.read_bytes() == FILES["a.tsv"]
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_before_anything_is_trained_new_pairs_replace_the_old_and_nothing_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "stdin.tsv"
+    file.write_bytes(FILES["a.tsv"])
+    monkeypatch.setattr(sys, "stdin", Stdin(b""))
+    with pytest.raises(UsageError, match="standard input is empty"):
+        spool_stdin(tmp_path)
+    assert file.read_bytes() == FILES["a.tsv"]
+    monkeypatch.setattr(sys, "stdin", Stdin(OTHER))
+    spool_stdin(tmp_path)
+    assert file.read_bytes() == OTHER
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_header_is_listed_with_what_is_not_used(tmp_path: Path) -> None:
+    from seqloom.data.prepare import prepare
+    from seqloom.text.learn import learn_tokenizer
+    from seqloom.text.sides import Tokenizers
+
+    file = tmp_path / "a.tsv"
+    file.write_text("source\ttarget\n" + "".join(f"a{n}\tb\n" for n in range(30)) + "alone\n")
+    letters = learn_tokenizer("char", [], 260)
+    config = DataConfig(valid_pairs=2)
+    train, _ = prepare(tmp_path / "store", [CorpusSpec.parse(str(file))], Tokenizers(letters, letters), config, seed=1)
+    listing = (tmp_path / "store" / "excluded.tsv").read_text().splitlines()
+    assert listing[1] == f"{file}\t1\theader: source, target"
+    assert listing[2].startswith(f"{file}\t32\tmissing column")
+    assert (train.account.total, train.account.kept, train.account.excluded) == (31, 30, {"missing column": 1})

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.config import DataConfig
-from seqloom.data.corpus import CorpusSpec, unusable_rows, usable_pairs
+from seqloom.data.corpus import CorpusSpec, Fault, checked_rows, usable_pairs
 from seqloom.data.direction import Direction
 from seqloom.data.doctor import examine
 from seqloom.data.findings import KINDS, SEVERITIES, Finding, Report, shorten
@@ -241,7 +241,8 @@ def test_every_line_is_kept_or_told(lines: list[bytes]) -> None:
         file.write_bytes(b"\n".join(lines) + b"\n")
         spec, config = CorpusSpec.parse(str(file), "1,2"), DataConfig(max_chars=10)
         report = examine(spec, config)
-        pairs, faults = list(usable_pairs(spec, config)), list(unusable_rows(spec, config))
+        pairs = list(usable_pairs(spec, config))
+        faults = [row for row in checked_rows(spec, config) if isinstance(row, Fault)]
         content = file.read_bytes()
         physical = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")[: content.count(b"\n")]
         assert report.kept == len(pairs) and report.total == len(physical)

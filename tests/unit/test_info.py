@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 
 from seqloom.config import dump_config, load_config
 from seqloom.errors import ModelError
-from seqloom.workflows.info import describe, render
+from seqloom.workflows.info import check_golden, describe, render
 
 FACTS = {
     "format": 1,
@@ -73,3 +73,30 @@ def test_a_cut_weight_file_is_found(folder, size):
     file.write_bytes(file.read_bytes()[:size])
     with pytest.raises(ModelError, match="damaged or cut short"):
         describe(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("params", "many"), ("params", None), ("step", 1.5), ("kept", True), ("data_hash", 7), ("finished", "no")],
+)
+def test_a_fact_of_the_wrong_kind_is_named(folder, name, value):
+    write_facts(folder, **{name: value})
+    with pytest.raises(ModelError, match=rf"run\.json: damaged: {name} = .*, want "):
+        describe(folder)
+
+
+@pytest.mark.parametrize(
+    "content", ['{"source": "a"}', '[{"source": "a"}]', '[{"source": 1, "target": "b"}]', "7", "[[]]"]
+)
+def test_golden_sentences_that_were_edited(folder, content):
+    (folder / "golden.json").write_text(content)
+    with pytest.raises(ModelError, match=r"golden\.json: damaged: want a list"):
+        check_golden(folder)
+
+
+def test_golden_sentences_that_cannot_be_read(folder):
+    with pytest.raises(ModelError, match=r"golden\.json: cannot be read"):
+        check_golden(folder)
+    (folder / "golden.json").mkdir()
+    with pytest.raises(ModelError, match=r"golden\.json: cannot be read"):
+        check_golden(folder)

@@ -1,5 +1,6 @@
 """One train a folder; a dead holder holds nothing."""
 
+import errno
 import json
 import os
 import signal
@@ -74,4 +75,13 @@ def test_a_note_not_written_yet_or_from_elsewhere(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write there"), run_lock(tmp_path / "file" / "run"):
+        pass
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(handle: int, flags: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(UsageError, match=r"no locks available.*--out on a local disk"), run_lock(tmp_path):
         pass

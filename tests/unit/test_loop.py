@@ -35,8 +35,8 @@ class Numbers:
     def load(self, indices: list[float]) -> torch.Tensor:
         return torch.tensor(indices) * (float("nan") if self.bad else 1.0)
 
-    def where(self, indices: list[float]) -> str:
-        return f"numbers:{indices[0]:.0f}"
+    def where(self, indices: list[float]) -> list[str]:
+        return [f"numbers:{number:.0f}" for number in indices]
 
 
 class Line(nn.Module):
@@ -131,7 +131,29 @@ def test_a_bad_gradient_changes_nothing_and_twenty_end_the_run(tmp_path: Path) -
     assert torch.equal(loop.model.w, before)
     skipped = events(tmp_path, "skipped")
     assert len(skipped) == 20
-    assert "numbers:" in skipped[0]["lines"]
+    assert all(len(event["lines"]) == 2 and event["lines"][0].startswith("numbers:") for event in skipped)
+
+
+def test_nothing_is_saved_while_it_diverges(tmp_path: Path) -> None:
+    class Later(Numbers):
+        seen = 0
+
+        def load(self, indices: list[float]) -> torch.Tensor:
+            self.seen += 1
+            return torch.tensor(indices) * (float("nan") if self.seen > 6 else 1.0)
+
+    loop = make_loop(tmp_path, batches=Later(), max_steps=100, save_every=2, keep=1, average=1)
+    with pytest.raises(TrainingError, match="Rolled back to step 6"):
+        loop.run()
+    assert list_checkpoints(tmp_path / "checkpoints") == [6]
+    assert all(event["loss"] != "nan" for event in events(tmp_path, "train")[:6])
+
+
+def test_an_end_before_the_first_step_is_no_model(tmp_path: Path) -> None:
+    loop = make_loop(tmp_path, max_steps=1)
+    loop.clock = Clock(loop.config, 1e-6, 0.0, time.monotonic() - 1)
+    with pytest.raises(TrainingError, match="nothing was trained"):
+        loop.run()
 
 
 def test_a_single_bad_step_is_forgotten(tmp_path: Path) -> None:

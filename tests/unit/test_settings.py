@@ -1,4 +1,4 @@
-"""How a run comes to its settings: recipe, overrides, budget, machine, file names; and what may change when it goes on."""
+"""How a run comes to its settings: recipe, overrides, budget, machine, file names; and what may change later."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 from seqloom.config import Config, DataConfig, dump_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
+from seqloom.workflows import choose
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.resume import check_same_data, check_same_settings
 from seqloom.workflows.settings import count_cores, settle_config
@@ -28,7 +29,7 @@ def spec(tmp_path: Path) -> CorpusSpec:
 
 def settle(tmp_path: Path, spec: CorpusSpec, *overrides: str, budget: float | None = None) -> Config:
     (tmp_path / "recipe.toml").write_text(RECIPE, "utf-8")
-    return settle_config(tmp_path / "run", [spec], tmp_path / "recipe.toml", overrides, budget, lambda text: None)
+    return settle_config(tmp_path / "run", [spec], tmp_path / "recipe.toml", overrides, budget, None, lambda text: None)
 
 
 def test_the_recipe_and_what_lies_over_it(tmp_path: Path, spec: CorpusSpec) -> None:
@@ -57,28 +58,47 @@ def test_without_a_recipe_a_run_that_goes_on_keeps_its_own(tmp_path: Path, spec:
     run.mkdir()
     (run / "config.toml").write_text(dump_config(replace(Config(), data=DataConfig(max_chars=77))), "utf-8")
     said: list[str] = []
-    assert settle_config(run, [spec], None, (), None, said.append).data.max_chars == 77
+    assert settle_config(run, [spec], None, (), None, None, said.append).data.max_chars == 77
     assert said == []
 
 
 def test_without_a_recipe_a_new_run_says_which_and_why(tmp_path: Path, spec: CorpusSpec) -> None:
     said: list[str] = []
-    assert settle_config(tmp_path / "new", [spec], None, (), None, said.append).model.kind == "transformer"
+    assert settle_config(tmp_path / "new", [spec], None, (), None, None, said.append).model.kind == "transformer"
     assert "transformer-small" in said[0]
     assert "sentences" in said[0]
 
 
 def test_single_words_are_read_by_characters(tmp_path: Path) -> None:
     (tmp_path / "words.tsv").write_text("hello\thɛloʊ\nworld\twɜːld\n", "utf-8")
-    name, reason = choose_recipe([CorpusSpec.parse(str(tmp_path / "words.tsv"))], DataConfig())
-    assert name == "characters-rnn"
-    assert "characters" in reason
+    choice = choose_recipe([CorpusSpec.parse(str(tmp_path / "words.tsv"))], DataConfig())
+    assert choice.recipe == "characters-rnn"
+    assert "characters" in choice.reason
+
+
+@pytest.mark.parametrize(("number", "epochs"), [(100, 300), (20_000, 20), (3_000_000, 1)])
+def test_the_size_of_the_data_decides_the_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, epochs: int
+) -> None:
+    (tmp_path / "pairs.tsv").write_text(
+        "a sentence of some fifty letters, more or less so\tune phrase de lettres\n", "utf-8"
+    )
+    monkeypatch.setattr(choose, "estimate_pairs", lambda specs, pairs: number)
+    choice = choose_recipe([CorpusSpec.parse(str(tmp_path / "pairs.tsv"))], DataConfig())
+    assert choice.settings == (f"train.max_epochs={epochs}",)
+    assert f"{number:,} pairs" in choice.reason
+
+
+def test_the_number_of_pairs_is_estimated_from_the_size(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("one two three\tun deux trois\n" * 9000, "utf-8")
+    spec = CorpusSpec.parse(str(tmp_path / "pairs.tsv"))
+    assert "about 9,000 pairs" in choose_recipe([spec], DataConfig()).reason
 
 
 def test_settings_of_the_chosen_recipe_may_be_changed(tmp_path: Path) -> None:
     (tmp_path / "words.tsv").write_text("hello\thɛloʊ\nworld\twɜːld\n", "utf-8")
     spec = CorpusSpec.parse(str(tmp_path / "words.tsv"))
-    config = settle_config(tmp_path / "run", [spec], None, ["model.embed_size=32"], None, lambda text: None)
+    config = settle_config(tmp_path / "run", [spec], None, ["model.embed_size=32"], None, None, lambda text: None)
     assert (config.model.kind, config.model.embed_size) == ("rnn", 32)
 
 

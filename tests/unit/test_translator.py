@@ -97,7 +97,7 @@ def test_the_same_again(rnn, rnn_run):
 
 def test_empty_text_stays_empty(rnn):
     assert rnn.translate(["", " \t ", "\u3000\n", "a"])[:3] == ["", "", ""]
-    assert rnn.hypotheses([""], n_best=3) == [[NOTHING]]
+    assert rnn.hypotheses([""], n_best=3) == [[NOTHING] * 3]  # as many as of any other text
     assert Translation("", 0.0, 0.0) == NOTHING
 
 
@@ -180,8 +180,23 @@ def test_threads_are_set_and_checked(rnn_run):
     Translator.load(rnn_run, threads=1)
     assert torch.get_num_threads() == 1
     torch.set_num_threads(before)
-    with pytest.raises(UsageError, match="threads = 0"):
-        Translator.load(rnn_run, threads=0)
+    for wrong in (0, -1, 1025, 1_000_000):
+        with pytest.raises(UsageError, match=f"threads = {wrong}: want 1 to 1024"):
+            Translator.load(rnn_run, threads=wrong)
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(("beam", "n_best"), [(0, 1), (-1, 1), (1001, 1), (100_000_000, 1), (5, 0), (None, 1001)])
+def test_a_beam_out_of_reason_is_refused_even_without_text(rnn, beam, n_best):
+    for texts in ([], [""], ["a cat"]):
+        with pytest.raises(UsageError, match="want 1 <= n_best <= beam <= 1000"):
+            rnn.hypotheses(texts, beam=beam, n_best=n_best)
+
+
+def test_a_beam_wider_than_the_vocabulary(tmp_path):
+    tiny = Translator.load(make_run(tmp_path / "tiny", *RNN, "text.vocab_size=260"))
+    found = tiny.hypotheses(["a"], beam=300, n_best=300)[0]
+    assert len(found) == 300
 
 
 def test_devices(rnn_run):
@@ -269,8 +284,9 @@ def test_a_failed_write_leaves_the_old_weights(tmp_path, rnn, monkeypatch):
     save_weights(rnn.model, file)
     before = file.read_bytes()
     monkeypatch.setattr("os.fsync", lambda number: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as caught:
         save_weights(rnn.model, file)
+    assert (caught.value.errno, caught.value.filename) == (28, str(file))  # whoever catches it can say where
     assert file.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["w"]
 

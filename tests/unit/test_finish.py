@@ -1,0 +1,52 @@
+"""Which weights become the model: the lowest validation loss among last, best and average; damage is passed over."""
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from seqloom.config import TrainConfig
+from seqloom.train.checkpoint import save_checkpoint, step_name
+from seqloom.train.state import RunState
+from seqloom.workflows.finish import choose_weights
+
+
+def choose(folder: Path, losses: dict[int, float], average_loss: float, said: list[str]) -> tuple[str, float]:
+    """Checkpoints of steps 2, 4 and 6 whose one weight is their step; the name of the choice and its weight."""
+    model = nn.Linear(1, 1, bias=False)
+    for step in (2, 4, 6):
+        if not (folder / step_name(step)).exists():
+            save_checkpoint(folder, step, {"model": {"weight": torch.full((1, 1), float(step))}}, {})
+    nn.init.constant_(model.weight, 6.0)
+    state = RunState(step=6, valid_losses=losses)
+    loop: Any = SimpleNamespace(folder=folder, state=state, config=TrainConfig(save_every=2, valid_every=2, average=3))
+    validation: Any = SimpleNamespace(loss=lambda: average_loss)
+    chosen = choose_weights(loop, model, validation, said.append)  # type: ignore[arg-type]
+    return chosen.name, model.weight.item()
+
+
+@pytest.mark.parametrize(
+    ("losses", "average_loss", "name", "weight"),
+    [
+        ({2: 3.0, 4: 2.0, 6: 1.0}, 1.5, "last", 6.0),
+        ({2: 1.0, 4: 2.0, 6: 3.0}, 1.5, "best", 2.0),
+        ({2: 3.0, 4: 2.0, 6: 1.0}, 0.5, "average", 4.0),
+        ({2: 3.0, 4: 2.0, 6: math.nan}, 2.5, "best", 4.0),
+    ],
+)
+def test_the_lowest_loss_wins(
+    tmp_path: Path, losses: dict[int, float], average_loss: float, name: str, weight: float
+) -> None:
+    assert choose(tmp_path, losses, average_loss, []) == (name, weight)
+
+
+def test_a_damaged_checkpoint_is_named_and_left_out(tmp_path: Path) -> None:
+    choose(tmp_path, {6: 1.0}, 2.0, [])
+    (tmp_path / step_name(2) / "model.safetensors").write_bytes(b"rot")
+    said: list[str] = []
+    assert choose(tmp_path, {6: 1.0}, 0.5, said) == ("average", 5.0)
+    assert step_name(2) in said[0]
