@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from seqloom.cli.app import VERBS, build_app
-from seqloom.config import SECTIONS
+from seqloom.config import NO_LIMIT, SECTIONS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTICE = "<!-- Written by `make docs` from the code: change the code, not this page. -->\n"
@@ -44,7 +44,7 @@ def allowed(field: "dataclasses.Field[Any]") -> str:
     if "least" not in rule:
         return "`true`, `false`" if field.type is bool else "text"
     kind = "whole number" if field.type is int else "number"
-    most = f" to {rule['most']}" if rule["most"] != float("inf") else " or more"
+    most = f" to {rule['most']}" if rule["most"] != NO_LIMIT else " or more"
     return f"{kind}, {rule['least']}{most}"
 
 

@@ -25,13 +25,14 @@ SCHEDULES = ("inverse_sqrt", "cosine", "wsd", "constant")
 AVERAGES = ("last", "best")
 DEVICES = ("auto", "cpu", "cuda")
 NORMALISATIONS = ("none", "nfc")
+NO_LIMIT = 10**15  # beyond all that is meant; infinity is no setting
 
 
 def one_of(default: str, allowed: tuple[str, ...], help: str) -> Any:
     return field(default=default, metadata={"allowed": allowed, "help": help})
 
 
-def number(default: float | int, help: str, least: float = 0, most: float = 10**15) -> Any:
+def number(default: float | int, help: str, least: float = 0, most: float = NO_LIMIT) -> Any:
     return field(default=default, metadata={"least": least, "most": most, "help": help})
 
 

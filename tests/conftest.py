@@ -9,11 +9,16 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).parents[1]
 
 # Before anything imports torch: the tests' tensors are tiny, and threads only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Shapes in annotations are checked while testing (and only then). Here and not in pytest_configure: the conftest of a
+# folder named on the command line is imported before that, and with it the models.
+install_import_hook(["seqloom.nn", "seqloom.models"], "beartype.beartype")
 
 # A loaded machine is slow, which is no fault of the code; in CI the same examples come every time.
 hypothesis.settings.register_profile(
@@ -29,13 +34,6 @@ TINY = (
     "train.valid_every=3 train.save_every=3 train.warmup=2 train.average=1 train.batch_tokens=512 "
     "train.threads=1 data.valid_pairs=20"
 )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Shapes in annotations are checked while testing (and only then)."""
-    from jaxtyping import install_import_hook
-
-    install_import_hook(["seqloom.nn", "seqloom.models"], "beartype.beartype")
 
 
 @pytest.fixture(scope="session")

@@ -65,9 +65,9 @@ def describe_weights(about: dict[str, Any]) -> str:
 
 def check_golden(folder: Path) -> int:
     """Translate what golden.json holds; how many came out as they did at the end of training (all, or ModelError)."""
-    from seqloom.runtime.translator import Translator
-
     golden = read_golden(folder / "golden.json")
+    from seqloom.runtime.translator import Translator  # torch takes seconds: first what is wrong without it
+
     got = Translator.load(folder).translate([pair["source"] for pair in golden])
     wrong = [(pair, text) for pair, text in zip(golden, got, strict=True) if text != pair["target"]]
     if wrong:
@@ -85,7 +85,7 @@ def read_golden(file: Path) -> list[dict[str, str]]:
         golden = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{file}: cannot be read ({error}); it is written when training ends.") from None
-    pairs = golden if isinstance(golden, list) else [None]
+    pairs: list[Any] = golden if isinstance(golden, list) else [None]
     if not all(
         isinstance(p, dict) and isinstance(p.get("source"), str) and isinstance(p.get("target"), str) for p in pairs
     ):

@@ -35,7 +35,9 @@ def call(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
 
     def run(*words: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin.encode())), encoding="utf-8")
+        )
         capfd.readouterr()
         code = main([str(word) for word in words])
         return subprocess.CompletedProcess(words, code, *capfd.readouterr())
@@ -171,8 +173,8 @@ def test_broken_json_lines(train, tmp_path):
         (("--columns", "x"), "--columns x: want two or more"),
         (("--mix", "none.tsv:2"), "none.tsv: no such file"),
         (("--mix", "x:y:z"), "x:y:z: no such file"),
-        (("--mix", "-:2"), "--mix -: standard input can be read only once"),
-        (("--valid", "-"), "--valid -: standard input can be read only once"),
+        (("--mix=-:2",), "--mix -: standard input can be read only once"),
+        (("--valid=-",), "--valid -: standard input can be read only once"),
     ],
 )
 def test_nonsense_about_columns_and_mixtures(words, said, train, pairs):

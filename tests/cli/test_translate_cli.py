@@ -70,7 +70,7 @@ def test_scores_and_n_best(translate, translator):
     found = translator.hypotheses(["abc", "", "head"], n_best=3)
     _, lines, _ = translate("--n-best", 3, "--scores", stdin="abc\n\nhead\n")
     rows = [line.split("\t") for line in lines]
-    assert [row[0] for row in rows] == ["1"] * 3 + ["2"] + ["3"] * 3
+    assert [row[0] for row in rows] == ["1"] * 3 + ["2"] * 3 + ["3"] * 3
     assert [row[2] for row in rows] == [t.text for ranked in found for t in ranked]
     assert [float(row[1]) for row in rows] == pytest.approx([t.score for ranked in found for t in ranked], abs=1e-4)
     assert translate("--n-best", 3, stdin="abc\n")[1] == [f"1\t{t.text}" for t in found[0]]

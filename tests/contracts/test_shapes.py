@@ -47,9 +47,10 @@ def test_step_wants_keys_of_the_same_sentences(
 
 
 def test_step_wants_a_state_of_its_rows(model: Seq2Seq, memory: Memory, target: Tensor) -> None:
-    _, state = model.step(target, model.start(memory), memory)
+    one = memory.select(torch.tensor([0]))
+    _, state = model.step(target[:1], model.start(one), one)
     with pytest.raises(TypeCheckError):
-        model.step(target, select_rows(state, torch.tensor([0])), memory)
+        model.step(target, state, one)  # four hypotheses of one sentence, the past of a single one
 
 
 def test_project_wants_vectors(model: Seq2Seq, memory: Memory, target: Tensor) -> None:

@@ -111,7 +111,10 @@ def test_all_faults_come_at_once():
 
 
 def test_rules_between_settings_hold_only_where_they_apply():
-    assert load_config(overrides=["model.kind=rnn", "model.width=255"]).model.width == 255
+    one_way = ["model.kind=rnn", "model.width=255", "model.bidirectional=false"]
+    assert load_config(overrides=one_way).model.width == 255
+    with pytest.raises(UsageError, match="two directions"):
+        load_config(overrides=one_way[:2])
 
 
 @pytest.mark.parametrize(
