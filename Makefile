@@ -41,5 +41,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the tools for tests and checks (once, some minutes) ..."
-	@$(INSTALL) --editable ".[dev,tensorboard]"
+	@$(INSTALL) --editable ".[dev,plots,tensorboard]"
 	@touch $@

@@ -24,9 +24,13 @@ VERBS = {
     "train": "Train a model on pairs; the same command again goes on where it stopped.",
     "translate": "Translate text, one line in, one line out.",
     "evaluate": "Measure a model on pairs it has not seen.",
+    "score": "Tell how probable a model finds given targets.",
+    "rescore": "Re-rank the n-best list of any system with a model.",
+    "align": "Align the words of pairs with the attention of a model.",
     "doctor": "Look for what is wrong with a file of pairs.",
     "info": "Tell what a model folder holds.",
-    "recipes": "List the built-in recipes, or print one.",
+    "ladder": "Train the lineage on one corpus, from the plain recurrent network to the Transformer, and report each step.",
+    "recipes": "List the built-in recipes with the result each made, or print one.",
     "demo": "Train, measure and try a model in a few minutes, without any data of your own.",
 }
 

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+from seqloom.workflows.decoding import Decoding
 from seqloom.workflows.evaluate import evaluate as run
 from seqloom.workflows.evaluate import render
 
@@ -14,6 +15,12 @@ def evaluate(
     /,
     *,
     beam: int | None = None,
+    length_penalty: float | None = None,
+    coverage_penalty: float | None = None,
+    min_length: int | None = None,
+    no_repeat_ngram: int | None = None,
+    mbr: int | None = None,
+    with_: list[Path] | None = None,
     against: Path | None = None,
     json_: bool = False,
     columns: str | None = None,
@@ -33,7 +40,19 @@ def evaluate(
     pairs
         file.tsv, file.csv, file.jsonl or source.txt,target.txt (each also .gz)
     beam
-        hypotheses kept a sentence, 1 = greedy [default: the model's decode.beam]
+        hypotheses kept a sentence, 1 = greedy [default: the model's decode.beam, and so the four below]
+    length_penalty
+        divide a log-probability by length ** this: 0 likes short outputs, 1 is the mean a token
+    coverage_penalty
+        what parts of the source that nobody looked at cost an output; needs attention
+    min_length
+        tokens an output has at least
+    no_repeat_ngram
+        no group of this many tokens comes twice in an output
+    mbr
+        take of the N best outputs the one that agrees most with the others, by chrF
+    with_
+        a further model that answers together with this one: an ensemble; may be given several times
     against
         another model folder: translate with it too, and tell which differences are significant
     json_
@@ -50,12 +69,18 @@ def evaluate(
         seqloom evaluate runs/x test.tsv
         seqloom evaluate runs/x test.en,test.fr --beam 1 --json
         seqloom evaluate runs/x test.tsv --against runs/y
+        seqloom evaluate runs/x test.tsv --with runs/y --against runs/x
     """
+    decoding = Decoding(
+        beam=beam, length_penalty=length_penalty, coverage_penalty=coverage_penalty, min_length=min_length,
+        no_repeat_ngram=no_repeat_ngram, mbr=mbr,
+    )  # fmt: skip
     report = run(
         folder,
         pairs,
+        decoding,
+        others=with_ or (),
         columns=columns,
-        beam=beam,
         against=against,
         threads=threads,
         allow_loss=allow_loss,

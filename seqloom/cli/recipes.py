@@ -1,10 +1,13 @@
 """seqloom recipes: what there is to start from."""
 
-from seqloom.workflows.recipes import built_in_recipes, find_recipe
+import shutil
+import sys
+
+from seqloom.workflows.recipes import built_in_recipes, find_recipe, render_recipes
 
 
 def recipes(name: str | None = None, /) -> None:
-    """List the built-in recipes, or print one.
+    """List the built-in recipes with the result each made, or print one.
 
     A recipe is a TOML file with every setting that matters and why it is so. Print one, change it, train with it.
 
@@ -22,7 +25,5 @@ def recipes(name: str | None = None, /) -> None:
     if name is not None:
         print(find_recipe(name).read_text("utf-8"), end="")
         return
-    found = built_in_recipes()
-    width = max((len(recipe.name) for recipe in found), default=0)
-    for recipe in found:
-        print(f"{recipe.name:{width}}  {recipe.summary}")
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None  # `| grep` wants whole lines
+    print(render_recipes(built_in_recipes(), width))

@@ -4,6 +4,7 @@ import sys
 import time
 from pathlib import Path
 
+from seqloom.workflows.decoding import Decoding
 from seqloom.workflows.translate import translate as run
 
 
@@ -13,7 +14,21 @@ def translate(
     /,
     *,
     beam: int | None = None,
-    n_best: int = 1,
+    n_best: int | None = None,
+    length_penalty: float | None = None,
+    coverage_penalty: float | None = None,
+    min_length: int | None = None,
+    no_repeat_ngram: int | None = None,
+    prefix: str | None = None,
+    prefix_file: Path | None = None,
+    alternatives: int | None = None,
+    sample: int | None = None,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int | None = None,
+    mbr: int | None = None,
+    with_: list[Path] | None = None,
     scores: bool = False,
     threads: int | None = None,
 ) -> None:
@@ -22,8 +37,9 @@ def translate(
     An empty line gives an empty line. A line that is longer than the model takes is translated sentence by sentence.
     In a terminal, and for a program that waits for answers, each line is answered when it comes.
 
-    With --scores each line is SCORE<TAB>TEXT: the log-probability, divided by length ** decode.length_penalty.
-    With --n-best N there are N lines for each input line: LINE<TAB>TEXT, or LINE<TAB>SCORE<TAB>TEXT, best first.
+    With --scores each line is SCORE<TAB>TEXT: the log-probability, divided by length ** length penalty. With --n-best,
+    --alternatives or --sample N there are N lines for each input line: LINE<TAB>TEXT, or LINE<TAB>SCORE<TAB>TEXT.
+    Options that are not given are those of the model (the section decode of its settings).
 
     Parameters
     ----------
@@ -32,9 +48,37 @@ def translate(
     file
         UTF-8 text, also .gz; - is standard input
     beam
-        hypotheses kept a sentence, 1 = greedy [default: the model's decode.beam]
+        hypotheses kept a sentence, 1 = greedy
     n_best
-        how many translations of each line
+        the N best translations of each line, best first
+    length_penalty
+        divide a log-probability by length ** this: 0 likes short outputs, 1 is the mean a token
+    coverage_penalty
+        what parts of the source that nobody looked at cost an output; needs attention
+    min_length
+        tokens an output has at least
+    no_repeat_ngram
+        no group of this many tokens comes twice in an output
+    prefix
+        a text that every output begins with
+    prefix_file
+        a file of such texts, one for each input line; an empty one forces nothing
+    alternatives
+        N translations of each line that differ from the first token (after the prefix) on
+    sample
+        N translations of each line by chance
+    temperature
+        of --sample: below 1 the likely becomes likelier
+    top_k
+        of --sample: only the K most probable tokens
+    top_p
+        of --sample: only the most probable tokens that hold this share together
+    seed
+        of --sample: the same seed gives the same outputs
+    mbr
+        of N candidates (the N best, or N samples) the one that agrees most with the others, by chrF
+    with_
+        a further model that answers together with this one: an ensemble; may be given several times
     scores
         print the score of each translation
     threads
@@ -46,18 +90,28 @@ def translate(
         seqloom translate runs/x input.txt > output.txt
         seqloom translate runs/x input.txt.gz --beam 1
         seqloom translate runs/x input.txt --n-best 5 --scores
+        seqloom translate runs/x input.txt --prefix "Sehr geehrte" --alternatives 5
+        seqloom translate runs/x input.txt --sample 5 --temperature 0.8 --top-p 0.9
+        seqloom translate runs/x input.txt --with runs/y --with runs/z
+        seqloom translate runs/x input.txt --mbr 20
     """
+    decoding = Decoding(
+        beam=beam, n_best=n_best, length_penalty=length_penalty, coverage_penalty=coverage_penalty,
+        min_length=min_length, no_repeat_ngram=no_repeat_ngram, alternatives=alternatives, sample=sample,
+        temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, mbr=mbr,
+    )  # fmt: skip
     path = None if file == "-" else Path(file)
     typed = path is None and sys.stdin is not None and sys.stdin.isatty()
     if typed:
         print("Type a line to translate it; Ctrl-D ends.", file=sys.stderr)
     counter = Counter(silent=typed or sys.stdout.isatty() or not sys.stderr.isatty())
     run(
-        folder,
+        [folder, *(with_ or ())],
         path,
         sys.stdout,
-        beam=beam,
-        n_best=n_best,
+        decoding,
+        prefix=prefix,
+        prefix_file=prefix_file,
         scores=scores,
         threads=threads,
         warn=lambda message: print(f"{path or 'standard input'}, {message}", file=sys.stderr),

@@ -6,14 +6,18 @@ from torch import Tensor
 from seqloom.models.api import Memory, Seq2Seq
 
 
+def log_softmax(logits: Tensor) -> Tensor:
+    """log p over the last dimension, never in less than float32: sums over a sentence need it."""
+    return logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+
 @torch.inference_mode()
 def score(model: Seq2Seq, memory: Memory, tgt_in: Tensor, tgt_out: Tensor, tgt_mask: Tensor) -> Tensor:
     """log p(y | x) = sum_t log p(y_t | y_<t, x), EOS included: (B,T) inputs, outputs and mask -> (B,).
 
     Only real positions are projected. Put the model in eval mode first.
     """
-    logits = model.project(model.hidden(tgt_in, memory)[tgt_mask])  # (tokens, V)
-    log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    log_probs = log_softmax(model.project(model.hidden(tgt_in, memory)[tgt_mask]))  # (tokens, V)
     per_token = log_probs.gather(1, tgt_out[tgt_mask][:, None])[:, 0]
     sentences = tgt_mask.nonzero()[:, 0]
     return per_token.new_zeros(len(tgt_mask)).index_add(0, sentences, per_token)

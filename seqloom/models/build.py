@@ -2,28 +2,39 @@
 
 from collections.abc import Callable
 
+from torch import nn
+
 from seqloom.config import Config
 from seqloom.models.api import Seq2Seq
+from seqloom.models.recurrent_sizes import RecurrentSizes
 from seqloom.models.rnn import RecurrentSeq2Seq
 from seqloom.models.transformer import Transformer
 
 
 def build_rnn(config: Config, source_vocab_size: int, target_vocab_size: int, joint: bool) -> Seq2Seq:
     model = config.model
-    return RecurrentSeq2Seq(
-        source_vocab_size,
-        target_vocab_size,
+    one_way = "backward" if config.data.reverse_source else "forward"
+    sizes = RecurrentSizes(
         cell=model.cell,
         attention=model.attention,
+        decoder=model.decoder,
         width=model.width,
+        encoder_width=model.encoder_width or model.width,
         embed_size=model.embed_size or model.width,
         encoder_layers=model.layers,
         decoder_layers=model.decoder_layers or model.layers,
-        bidirectional=model.bidirectional,
+        directions=("forward", "backward") if model.bidirectional else (one_way,),
+        feed_context=model.feed_context,
+        maxout=model.maxout,
         dropout=model.dropout,
-        tied=model.tied,
-        joint=joint,
     )
+    network = RecurrentSeq2Seq(
+        source_vocab_size, target_vocab_size, sizes, tied=model.tied, joint=joint, scaled=not model.init_range
+    )
+    if model.init_range:
+        for parameter in network.parameters():
+            nn.init.uniform_(parameter, -model.init_range, model.init_range)
+    return network
 
 
 def build_transformer(config: Config, source_vocab_size: int, target_vocab_size: int, joint: bool) -> Seq2Seq:

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.masks import causal_mask
-from seqloom.nn.multihead import KeysValues, MultiHead
+from seqloom.nn.multihead import KeysValues, MultiHead, Turn
 from seqloom.nn.trace import Trace
 
 Past = tuple[Float[Tensor, "R N _ K"], Float[Tensor, "R N _ K"]]  # keys and values of the target so far
@@ -58,10 +58,15 @@ class EncoderBlock(nn.Module):
         self.around_feed_forward = Residual(width, dropout, norm)
 
     def forward(
-        self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 1 S"], name: str, trace: Trace | None = None
+        self,
+        x: Float[Tensor, "B S D"],
+        mask: Bool[Tensor, "B 1 1 S"],
+        name: str,
+        trace: Trace | None = None,
+        turn: Turn | None = None,
     ) -> Float[Tensor, "B S D"]:
         def look(y: Tensor) -> Tensor:
-            return self.attention(y, self.attention.project_keys(y), mask, name, trace)
+            return self.attention(y, self.attention.project_keys(y, turn), mask, name, trace, turn)
 
         x = self.around_attention(x, look)
         return self.around_feed_forward(x, self.feed_forward)
@@ -86,21 +91,21 @@ class DecoderBlock(nn.Module):
         source: KeysValues,
         mask: Bool[Tensor, "B 1 1 S"],
         depth: int,
-        trace: Trace | None,
+        trace: Trace | None = None,
+        turn: Turn | None = None,
     ) -> tuple[Float[Tensor, "R k D"], Past]:
         """k new positions, the keys and values of earlier ones, those of the source (B rows, R = B * beams)."""
         present: list[Past] = []
 
         def look_back(y: Tensor) -> Tensor:
-            present.append(extend(past, self.attention.project_keys(y)))
+            present.append(extend(past, self.attention.project_keys(y, turn)))
             num_queries, num_keys = y.shape[1], present[0][0].shape[2]
             causal = causal_mask(num_queries, num_keys, y.device) if num_queries > 1 else None
-            return self.attention(y, present[0], causal, f"decoder.self.{depth}", trace)
+            return self.attention(y, present[0], causal, f"decoder.self.{depth}", trace, turn)
 
         def look_across(y: Tensor) -> Tensor:
-            rows = source[0].shape[0]  # the beams of a sentence are queries to one memory, never copies of it
-            grouped = y.reshape(rows, -1, y.shape[-1])  # (B, W*k, D)
-            return self.cross(grouped, source, mask, f"decoder.cross.{depth}", trace).reshape(y.shape)
+            beams = y.unflatten(0, (len(source[0]), -1))  # (B, W, k, D): queries to one memory, never copies of it
+            return self.cross(beams.flatten(1, 2), source, mask, f"decoder.cross.{depth}", trace).reshape(y.shape)
 
         x = self.around_attention(x, look_back)
         x = self.around_cross(x, look_across)

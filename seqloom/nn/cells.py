@@ -1,11 +1,13 @@
 """Recurrent cells, each as its equation: one step from (x_t, state) to the next state. state[0] is h.
 
 `advance` is the equation. It takes x already multiplied by W_x, because that product needs no state and is done for
-all time steps at once. `scan` is the fast path over a whole sequence; a test proves both equal.
+all time steps at once; a loop over time hands it a `linear` that is kinder to the gradient (nn/late.py).
+`fused` is torch's kernel for a whole sequence, where there is one; a test proves both equal.
 Weights lie as torch lays them (gates stacked, `x W` written `F.linear(x, W)`), so fused kernels take them as they are.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from torch.nn.utils.rnn import PackedSequence
 from seqloom.nn.trace import Trace
 
 CellState = tuple[Float[Tensor, "B H"], ...]
+Linear = Callable[[Tensor, Tensor], Tensor]  # (x, W) -> x W^T
 
 
 class Cell(nn.Module):
@@ -43,7 +46,9 @@ class Cell(nn.Module):
         """x W_x + b for any number of time steps."""
         return F.linear(x, self.W_x, self.b)
 
-    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(
+        self, x: Float[Tensor, "B GH"], state: CellState, linear: Linear = F.linear, trace: Trace | None = None
+    ) -> CellState:
         raise NotImplementedError
 
     def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState] | None:
@@ -51,22 +56,40 @@ class Cell(nn.Module):
         return None
 
 
-def record_gates(trace: Trace | None, **gates: Float[Tensor, "B H"]) -> None:
+def record(trace: Trace | None, kind: str, **parts: Float[Tensor, "B H"]) -> None:
+    """One time step of each part, as (B, 1, H)."""
     if trace is not None:
-        for name, gate in gates.items():
-            trace.record(f"gate.{name}", gate)
+        for name, part in parts.items():
+            trace.record(f"{kind}.{name}", part[:, None])
 
 
 class RNNCell(Cell):
-    """The plain recurrent network:  h = tanh(x W_x + h W_h + b).   Elman 1990."""
+    """The plain recurrent network:  h = phi(x W_x + h W_h + b),  phi = tanh.   Elman 1990."""
 
-    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
+    phi: Callable[[Tensor], Tensor] = staticmethod(torch.tanh)
+    kernel: Any = staticmethod(torch._VF.rnn_tanh)
+
+    def advance(
+        self, x: Float[Tensor, "B GH"], state: CellState, linear: Linear = F.linear, trace: Trace | None = None
+    ) -> CellState:
         (h,) = state
-        h = torch.tanh(x + F.linear(h, self.W_h))
+        h = self.phi(x + linear(h, self.W_h))
+        record(trace, "state", hidden=h)
         return (h,)
 
     def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState]:
-        return run_fused(torch._VF.rnn_tanh, packed, state[0], self.W_x, self.W_h, self.b, torch.zeros_like(self.b))
+        return run_fused(self.kernel, packed, state[0], self.W_x, self.W_h, self.b, torch.zeros_like(self.b))
+
+
+class ReLUCell(RNNCell):
+    """The same with phi = relu, started as the identity: h is the sum of what was read.   Le et al. 2015 (IRNN)."""
+
+    phi = staticmethod(torch.relu)
+    kernel = staticmethod(torch._VF.rnn_relu)
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        nn.init.eye_(self.W_h)
 
 
 class LSTMCell(Cell):
@@ -87,13 +110,16 @@ class LSTMCell(Cell):
         super().__init__(input_size, hidden_size)
         self.b.data.chunk(4)[1].fill_(1.0)  # an open forget gate lets the gradient through from the first step on
 
-    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(
+        self, x: Float[Tensor, "B GH"], state: CellState, linear: Linear = F.linear, trace: Trace | None = None
+    ) -> CellState:
         h, c = state
-        i, f, candidate, o = (x + F.linear(h, self.W_h)).chunk(4, -1)
+        i, f, candidate, o = (x + linear(h, self.W_h)).chunk(4, -1)
         i, f, o, candidate = torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o), torch.tanh(candidate)
         c = f * c + i * candidate
         h = o * torch.tanh(c)
-        record_gates(trace, input=i, forget=f, output=o, cell=c)
+        record(trace, "gate", input=i, forget=f, output=o, candidate=candidate)
+        record(trace, "state", hidden=h, cell=c)
         return h, c
 
     def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState]:
@@ -112,13 +138,16 @@ class GRUCell(Cell):
 
     num_gates = 3  # r, z, h~
 
-    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(
+        self, x: Float[Tensor, "B GH"], state: CellState, linear: Linear = F.linear, trace: Trace | None = None
+    ) -> CellState:
         (h,) = state
         H = self.hidden_size
-        r, z = torch.sigmoid(x[..., : 2 * H] + F.linear(h, self.W_h[: 2 * H])).chunk(2, -1)
-        candidate = torch.tanh(x[..., 2 * H :] + F.linear(r * h, self.W_h[2 * H :]))
+        r, z = torch.sigmoid(x[..., : 2 * H] + linear(h, self.W_h[: 2 * H])).chunk(2, -1)
+        candidate = torch.tanh(x[..., 2 * H :] + linear(r * h, self.W_h[2 * H :]))
         h = candidate + z * (h - candidate)
-        record_gates(trace, reset=r, update=z)
+        record(trace, "gate", reset=r, update=z, candidate=candidate)
+        record(trace, "state", hidden=h)
         return (h,)
 
 
@@ -136,14 +165,17 @@ class FusedGRUCell(Cell):
         super().__init__(input_size, hidden_size)
         self.b_hh = nn.Parameter(torch.zeros(hidden_size))
 
-    def advance(self, x: Float[Tensor, "B GH"], state: CellState, trace: Trace | None = None) -> CellState:
+    def advance(
+        self, x: Float[Tensor, "B GH"], state: CellState, linear: Linear = F.linear, trace: Trace | None = None
+    ) -> CellState:
         (h,) = state
         x_r, x_z, x_h = x.chunk(3, -1)
-        h_r, h_z, h_h = F.linear(h, self.W_h).chunk(3, -1)
+        h_r, h_z, h_h = linear(h, self.W_h).chunk(3, -1)
         r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
         candidate = torch.tanh(x_h + r * (h_h + self.b_hh))
         h = candidate + z * (h - candidate)
-        record_gates(trace, reset=r, update=z)
+        record(trace, "gate", reset=r, update=z, candidate=candidate)
+        record(trace, "state", hidden=h)
         return (h,)
 
     def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState]:
@@ -164,4 +196,10 @@ def run_fused(
     return data, tuple(s[0] for s in last)
 
 
-CELLS: dict[str, type[Cell]] = {"rnn": RNNCell, "lstm": LSTMCell, "gru": GRUCell, "gru_fused": FusedGRUCell}
+CELLS: dict[str, type[Cell]] = {
+    "rnn": RNNCell,
+    "rnn_relu": ReLUCell,
+    "lstm": LSTMCell,
+    "gru": GRUCell,
+    "gru_fused": FusedGRUCell,
+}

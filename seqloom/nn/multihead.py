@@ -13,6 +13,7 @@ from seqloom.nn.masks import masked_softmax
 from seqloom.nn.trace import Trace
 
 KeysValues = tuple[Float[Tensor, "B N S K"], Float[Tensor, "B N S K"]]
+Turn = tuple[Float[Tensor, "T J"], Float[Tensor, "T J"]]  # cosine and sine of each place and pair of entries
 
 
 class MultiHead(nn.Module):
@@ -29,9 +30,9 @@ class MultiHead(nn.Module):
         """D = N * K: each head its part."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def project_keys(self, x: Float[Tensor, "B S D"]) -> KeysValues:
+    def project_keys(self, x: Float[Tensor, "B S D"], turn: Turn | None = None) -> KeysValues:
         keys, values = self.W_kv(x).chunk(2, -1)
-        return self.split(keys), self.split(values)
+        return rotate(self.split(keys), turn), self.split(values)
 
     def forward(
         self,
@@ -40,16 +41,26 @@ class MultiHead(nn.Module):
         mask: Bool[Tensor, "... S"] | None,
         name: str = "",
         trace: Trace | None = None,
+        turn: Turn | None = None,
     ) -> Float[Tensor, "B T D"]:
         """Queries from x against keys and values kept of the same B rows; mask broadcasts to (B,N,T,S)."""
         keys, values = kept
-        queries = self.split(self.W_q(x))
+        queries = rotate(self.split(self.W_q(x)), turn)
         if trace is None:
             pooled = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
         else:
             pooled, weights = attention(queries, keys, values, mask)
             trace.record(name, weights)
         return self.W_o(pooled.transpose(1, 2).flatten(-2))  # (B, T, D)
+
+
+def rotate(x: Float[Tensor, "B N T K"], turn: Turn | None) -> Float[Tensor, "B N T K"]:
+    """Each pair (a, b) of entries turned by its angle:  (a cos - b sin, a sin + b cos)."""
+    if turn is None:
+        return x
+    cos, sin = turn
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)  # (B, N, T, K/2)
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
 
 
 def attention(

@@ -1,26 +1,76 @@
-"""Where a token stands, told to a network that would otherwise see a bag: added to the embeddings."""
+"""Where a token stands, told to a network that would otherwise see a bag.
+
+Two ways: added to the embeddings (`add`), or turned into the queries and keys of self-attention (`turn`).
+"""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.errors import UsageError
+from seqloom.nn.multihead import Turn
 
 
-class SinusoidalPositions(nn.Module):
+class NoPositions(nn.Module):
+    """Nothing is told: the encoder sees a bag of words, the decoder only who comes before whom (its mask)."""
+
+    def __init__(self, width: int, head_size: int, max_length: int) -> None:
+        super().__init__()
+
+    def add(self, x: Float[Tensor, "B T D"], first: int) -> Float[Tensor, "B T D"]:
+        """x with the places first .. first + T - 1 added to it."""
+        return x
+
+    def turn(self, first: int, num: int) -> Turn | None:
+        """What turns the queries and keys of these places; None = nothing does."""
+        return None
+
+
+class SinusoidalPositions(NoPositions):
     """p(i, 2j) = sin(i / 10000^(2j/D)),  p(i, 2j+1) = cos(i / 10000^(2j/D)).   Vaswani et al. 2017."""
 
-    def __init__(self, width: int, max_length: int) -> None:
-        super().__init__()
-        self.width = width
+    def __init__(self, width: int, head_size: int, max_length: int) -> None:
+        super().__init__(width, head_size, max_length)
         self.table: Tensor
         self.register_buffer("table", sinusoids(max_length, width), persistent=False)
 
-    def forward(self, first: int, num: int) -> Float[Tensor, "{num} D"]:
-        """The rows first .. first + num - 1. Longer than the table: computed anew, sinusoids know no end."""
-        if first + num > self.table.shape[0]:
-            return sinusoids(first + num, self.width)[first:].to(self.table)
-        return self.table[first : first + num]
+    def add(self, x: Float[Tensor, "B T D"], first: int) -> Float[Tensor, "B T D"]:
+        return x + rows(self.table, first, x.shape[1])
+
+
+class LearnedPositions(NoPositions):
+    """p(i) = P_i, a row a place. Knows only the places it was trained on."""
+
+    def __init__(self, width: int, head_size: int, max_length: int) -> None:
+        super().__init__(width, head_size, max_length)
+        self.table = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
+
+    def add(self, x: Float[Tensor, "B T D"], first: int) -> Float[Tensor, "B T D"]:
+        end = first + x.shape[1]
+        if end > self.table.shape[0]:
+            raise UsageError(
+                f"position {end} is beyond the {self.table.shape[0]} that this model learned; "
+                "split the text, or train with a larger data.max_tokens or model.positions=sinusoidal"
+            )
+        return x + self.table[first:end]
+
+
+class RotaryPositions(NoPositions):
+    """Entries 2j, 2j+1 of a query or key at place i are turned by the angle i / 10000^(2j/K).
+
+    A turned query times a turned key depends on how far apart they stand, not on where.   Su et al. 2021 (RoFormer).
+    """
+
+    def __init__(self, width: int, head_size: int, max_length: int) -> None:
+        super().__init__(width, head_size, max_length)
+        if head_size % 2:
+            raise UsageError(f"rotary positions turn pairs of entries, and a head has {head_size}: use an even width")
+        self.table: Tensor
+        self.register_buffer("table", sinusoids(max_length, head_size), persistent=False)
+
+    def turn(self, first: int, num: int) -> Turn:
+        sin, cos = rows(self.table, first, num).unflatten(-1, (-1, 2)).unbind(-1)
+        return cos, sin
 
 
 def sinusoids(length: int, width: int) -> Float[Tensor, "{length} {width}"]:
@@ -30,20 +80,16 @@ def sinusoids(length: int, width: int) -> Float[Tensor, "{length} {width}"]:
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :width].float()
 
 
-class LearnedPositions(nn.Module):
-    """p(i) = P_i, a row a place. Knows only the places it was trained on."""
-
-    def __init__(self, width: int, max_length: int) -> None:
-        super().__init__()
-        self.table = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
-
-    def forward(self, first: int, num: int) -> Float[Tensor, "{num} D"]:
-        if first + num > self.table.shape[0]:
-            raise UsageError(
-                f"position {first + num} is beyond the {self.table.shape[0]} that this model learned; "
-                "split the text, or train with a larger data.max_tokens or model.positions=sinusoidal"
-            )
-        return self.table[first : first + num]
+def rows(table: Float[Tensor, "L D"], first: int, num: int) -> Float[Tensor, "{num} D"]:
+    """The rows first .. first + num - 1. Longer than the table: computed anew, sinusoids know no end."""
+    if first + num > table.shape[0]:
+        table = sinusoids(first + num, table.shape[1]).to(table)
+    return table[first : first + num]
 
 
-POSITIONS: dict[str, type[nn.Module]] = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
+POSITIONS: dict[str, type[NoPositions]] = {
+    "sinusoidal": SinusoidalPositions,
+    "learned": LearnedPositions,
+    "rotary": RotaryPositions,
+    "none": NoPositions,
+}

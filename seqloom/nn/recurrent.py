@@ -1,13 +1,16 @@
 """From one cell to a network: over time, in both directions, in layers. Padding never moves a state."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from seqloom.nn.cells import CELLS, Cell, CellState
+from seqloom.nn.cells import CELLS, Cell, CellState, Linear
 from seqloom.nn.dropout import Dropout
-from seqloom.nn.trace import Trace
+from seqloom.nn.late import Late
+from seqloom.nn.trace import Trace, part_of
 
 
 def scan(
@@ -19,16 +22,30 @@ def scan(
 ) -> tuple[Float[Tensor, "B T H"], CellState]:
     """h_t = cell(x_t, h_{t-1}) for t = 1..T: all outputs and the last state. Right padding keeps the state.
 
-    A fused kernel where there is one and nothing is traced, else the equation step by step.
+    The equation step by step; torch's kernel where the cell has one and it is faster: on a device, and on a CPU where
+    no gradient is asked for (with one, the late products of nn/late.py are a third faster than the kernel's).
     """
-    if trace is None and x.shape[1] > 1:
+    steps_are_faster = x.is_cpu and torch.is_grad_enabled()
+    if trace is None and x.shape[1] > 1 and not steps_are_faster:
         fused = scan_fused(cell, x, state, mask)
         if fused is not None:
             return fused
+    return scan_steps(cell, x, state, mask, Late().linear, trace)
+
+
+def scan_steps(
+    cell: Cell,
+    x: Float[Tensor, "B T E"],
+    state: CellState,
+    mask: Bool[Tensor, "B T"] | None,
+    linear: Linear,
+    trace: Trace | None,
+) -> tuple[Float[Tensor, "B T H"], CellState]:
+    padded = [False] * x.shape[1] if mask is None else (~mask.all(0)).tolist()  # columns with padding in some row
     outputs = []
-    for t, x_t in enumerate(cell.project(x).unbind(1)):
-        new = cell.advance(x_t, state, trace)
-        if mask is not None:
+    for t, x_t in enumerate(cell.project(x.transpose(0, 1)).unbind(0)):
+        new = cell.advance(x_t, state, linear, trace)
+        if mask is not None and padded[t]:
             new = tuple(torch.where(mask[:, t, None], after, before) for after, before in zip(new, state, strict=True))
         state = new
         outputs.append(state[0])
@@ -62,36 +79,54 @@ def reverse_within(x: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Floa
 
 
 class RecurrentLayer(nn.Module):
-    """One layer: forward, or forward and backward side by side, h = [h_forward; h_backward]."""
+    """One layer; a cell a direction, their states side by side: h = [h_forward; h_backward]."""
 
-    def __init__(self, cell: str, input_size: int, width: int, bidirectional: bool) -> None:
+    def __init__(self, cell: str, input_size: int, width: int, directions: Sequence[str]) -> None:
         super().__init__()
-        hidden_size = width // 2 if bidirectional else width
-        self.forward_cell = CELLS[cell](input_size, hidden_size)
-        self.backward_cell = CELLS[cell](input_size, hidden_size) if bidirectional else None
+        self.directions = directions
+        hidden_size = width // len(directions)
+        self.cells: Sequence[Cell] = nn.ModuleList(CELLS[cell](input_size, hidden_size) for _ in directions)  # type: ignore[assignment]
 
     def forward(
-        self, x: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"], trace: Trace | None = None
+        self, x: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"], depth: int, trace: Trace | None = None
     ) -> tuple[Float[Tensor, "B T H"], CellState]:
-        rows = x.shape[0]
-        outputs, last = scan(self.forward_cell, x, self.forward_cell.start(rows), mask, trace)
-        if self.backward_cell is None:
-            return outputs, last
-        reversed_x = reverse_within(x, mask)
-        back, back_last = scan(self.backward_cell, reversed_x, self.backward_cell.start(rows), mask, trace)
-        outputs = torch.cat([outputs, reverse_within(back, mask)], -1)  # (B, T, width)
-        return outputs, tuple(torch.cat(pair, -1) for pair in zip(last, back_last, strict=True))
+        outputs, lasts = [], []
+        for direction, cell in zip(self.directions, self.cells, strict=True):
+            output, last = self.read(cell, x, mask, direction == "backward", part_of(trace, f"{direction}.{depth}"))
+            outputs.append(output)
+            lasts.append(last)
+        return torch.cat(outputs, -1), tuple(torch.cat(parts, -1) for parts in zip(*lasts, strict=True))
+
+    def read(
+        self,
+        cell: Cell,
+        x: Float[Tensor, "B T E"],
+        mask: Bool[Tensor, "B T"],
+        backward: bool,
+        trace: Trace | None,
+    ) -> tuple[Float[Tensor, "B T _"], CellState]:
+        """In one direction; outputs and recordings in the order of x."""
+
+        def turn(y: Tensor) -> Tensor:
+            return reverse_within(y, mask) if backward else y
+
+        steps = Trace() if trace is not None else None
+        outputs, last = scan(cell, turn(x), cell.start(x.shape[0]), mask, steps)
+        if trace is not None and steps is not None:
+            for name in steps.names():
+                trace.record(name, turn(torch.cat(steps[name], 1)))
+        return turn(outputs), last
 
 
 class Recurrent(nn.Module):
     """Layers on top of each other with dropout between: outputs of the top one, last state of each (H = width)."""
 
     def __init__(
-        self, cell: str, input_size: int, width: int, layers: int, bidirectional: bool, dropout: float
+        self, cell: str, input_size: int, width: int, layers: int, directions: Sequence[str], dropout: float
     ) -> None:
         super().__init__()
         sizes = [input_size] + [width] * (layers - 1)
-        self.layers = nn.ModuleList(RecurrentLayer(cell, size, width, bidirectional) for size in sizes)
+        self.layers = nn.ModuleList(RecurrentLayer(cell, size, width, directions) for size in sizes)
         self.dropout = Dropout(dropout)
 
     def forward(
@@ -99,6 +134,6 @@ class Recurrent(nn.Module):
     ) -> tuple[Float[Tensor, "B T H"], list[CellState]]:
         states = []
         for depth, layer in enumerate(self.layers):
-            x, last = layer(self.dropout(x) if depth else x, mask, trace)
+            x, last = layer(self.dropout(x) if depth else x, mask, depth, trace)
             states.append(last)
-        return x * mask[..., None], states
+        return x.masked_fill(~mask[..., None], 0.0), states

@@ -1,18 +1,107 @@
-"""How well a query fits a key: the scoring functions of attention, and attention pooling over their softmax."""
+"""How well a query fits a key: the scoring functions of attention, and attention pooling over their softmax.
+
+Every score makes its keys once a sentence (`project_keys`) and then meets W queries a sentence at each step.
+`linear(x, M)` is x M^T; a loop over time hands in one that is kinder to the gradient (nn/late.py).
+"""
+
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from seqloom.errors import UsageError
+from seqloom.nn.cells import Linear
+from seqloom.nn.late import multiply
 from seqloom.nn.masks import masked_softmax
 from seqloom.nn.trace import Trace
 
+KeysAndSizes = tuple[Float[Tensor, "B S H"], Float[Tensor, "B S"]]
 
-class AdditiveScore(nn.Module):
-    """score(q, k) = w^T tanh(W_q q + W_k k).   Bahdanau et al. 2015."""
+
+class Score(nn.Module):
+    """What all scores share. Keys are a tensor or a nest of them, one row a sentence."""
 
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
         super().__init__()
+
+    def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Any:
+        return annotations
+
+    def forward(self, query: Float[Tensor, "B W Q"], keys: Any, linear: Linear = multiply) -> Float[Tensor, "B W S"]:
+        raise NotImplementedError
+
+
+class EntrywiseScore(Score):
+    """A score without weights: query and key must have the same entries."""
+
+    def __init__(self, query_size: int, key_size: int, width: int) -> None:
+        super().__init__(query_size, key_size, width)
+        if query_size != key_size:
+            raise UsageError(
+                f"this score compares query and key entry by entry, but they have {query_size} and {key_size} of them; "
+                "make both equally wide, or use the bilinear or the additive score"
+            )
+
+
+class DotScore(EntrywiseScore):
+    """score(q, k) = q . k      Luong et al. 2015."""
+
+    def forward(
+        self, query: Float[Tensor, "B W H"], keys: Float[Tensor, "B S H"], linear: Linear = multiply
+    ) -> Float[Tensor, "B W S"]:
+        return linear(query, keys)
+
+
+class ScaledDotScore(EntrywiseScore):
+    """score(q, k) = q . k / sqrt(H): the variance stays 1 however wide they are.   Vaswani et al. 2017."""
+
+    def forward(
+        self, query: Float[Tensor, "B W H"], keys: Float[Tensor, "B S H"], linear: Linear = multiply
+    ) -> Float[Tensor, "B W S"]:
+        return linear(query / query.shape[-1] ** 0.5, keys)
+
+
+class GaussianScore(EntrywiseScore):
+    """score(q, k) = -|q - k|^2 / 2 = q . k - |q|^2 / 2 - |k|^2 / 2: kernel regression.   Nadaraya 1964, Watson 1964."""
+
+    def project_keys(self, annotations: Float[Tensor, "B S H"]) -> KeysAndSizes:
+        return annotations, half_square(annotations)
+
+    def forward(
+        self, query: Float[Tensor, "B W H"], keys: KeysAndSizes, linear: Linear = multiply
+    ) -> Float[Tensor, "B W S"]:
+        k, size = keys
+        return linear(query, k) - half_square(query)[:, :, None] - size[:, None]
+
+
+def half_square(x: Float[Tensor, "*batch H"]) -> Float[Tensor, "*batch"]:
+    """|x|^2 / 2"""
+    return x.square().sum(-1) / 2
+
+
+class BilinearScore(Score):
+    """score(q, k) = q^T M k      Luong et al. 2015 ("general")."""
+
+    def __init__(self, query_size: int, key_size: int, width: int) -> None:
+        super().__init__(query_size, key_size, width)
+        self.M = nn.Linear(key_size, query_size, bias=False)
+
+    def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Float[Tensor, "B S Q"]:
+        """M k, once a sentence."""
+        return self.M(annotations)
+
+    def forward(
+        self, query: Float[Tensor, "B W Q"], keys: Float[Tensor, "B S Q"], linear: Linear = multiply
+    ) -> Float[Tensor, "B W S"]:
+        return linear(query, keys)
+
+
+class AdditiveScore(Score):
+    """score(q, k) = w^T tanh(W_q q + W_k k)      Bahdanau et al. 2015."""
+
+    def __init__(self, query_size: int, key_size: int, width: int) -> None:
+        super().__init__(query_size, key_size, width)
         self.W_q = nn.Linear(query_size, width, bias=False)
         self.W_k = nn.Linear(key_size, width)
         self.w = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
@@ -21,22 +110,34 @@ class AdditiveScore(nn.Module):
         """W_k k, once a sentence."""
         return self.W_k(annotations)
 
-    def forward(self, query: Float[Tensor, "B W H"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B W S"]:
-        """Keys are projected ones; W queries a sentence."""
-        return torch.tanh(self.W_q(query)[:, :, None] + keys[:, None]) @ self.w
+    def forward(
+        self, query: Float[Tensor, "B W Q"], keys: Float[Tensor, "B S A"], linear: Linear = multiply
+    ) -> Float[Tensor, "B W S"]:
+        return torch.tanh(linear(query, self.W_q.weight)[:, :, None] + keys[:, None]) @ self.w
 
 
-SCORES: dict[str, type[AdditiveScore]] = {"additive": AdditiveScore}
+SCORES: dict[str, type[Score]] = {
+    "dot": DotScore,
+    "scaled_dot": ScaledDotScore,
+    "gaussian": GaussianScore,
+    "bilinear": BilinearScore,
+    "additive": AdditiveScore,
+}
 
 
 def attend(
     scores: Float[Tensor, "B W S"],
     values: Float[Tensor, "B S H"],
     mask: Bool[Tensor, "B S"],
+    linear: Linear = multiply,
     trace: Trace | None = None,
 ) -> Float[Tensor, "B W H"]:
-    """c = sum_j alpha_j v_j,  alpha = softmax(scores)."""
+    """Attention pooling:  c = sum_j alpha_j v_j,  alpha = softmax(score(q, k)).
+
+    A database that answers every query: where a table returns the value whose key equals the query, this returns the
+    mean of all values, each weighted by how well its key fits. The sharper the scores, the more it is a plain lookup.
+    """
     alpha = masked_softmax(scores, mask[:, None])
     if trace is not None:
-        trace.record("decoder.attention", alpha)
-    return alpha @ values
+        trace.record("attention", alpha)
+    return linear(alpha, values.mT)

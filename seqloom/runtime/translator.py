@@ -1,13 +1,15 @@
-"""Text in, text out: a trained model with its tokenizers.
+"""Text in, text out: a trained model, or several, with the tokenizers.
 
 translator = Translator.load("runs/x")
-translator.translate("a sentence")          -> "une phrase"
-translator.translate(["one", "two"])        -> ["un", "deux"]
+translator.translate("a sentence")                        -> "une phrase"
+translator.translate(["one", "two"], no_repeat_ngram=3)   -> ["un", "deux"]
+translator.hypotheses(["one"], n_best=5)                  -> the best five, with scores
+translator.alternatives(["one"], 5)                       -> five that differ from their first token on
+translator.sample(["one"], 5, temperature=0.8)            -> five by chance
 """
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,31 +17,33 @@ import torch
 from numpy.typing import NDArray
 
 from seqloom.config import Config
+from seqloom.decode.alternatives import alternatives
+from seqloom.decode.ensemble import Ensemble
 from seqloom.decode.hypothesis import Hypothesis
+from seqloom.decode.options import MOST_BEAM, SampleOptions, SearchOptions, check_vocabulary
+from seqloom.decode.sample import sample
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
-from seqloom.models.api import Seq2Seq
+from seqloom.models.api import Memory, Seq2Seq
 from seqloom.runtime.alignment import cross_attention
 from seqloom.runtime.folder import load_model, open_run
-from seqloom.runtime.inputs import Warn, encode_texts, prepare
+from seqloom.runtime.inputs import Warn, encode_texts
+from seqloom.runtime.members import check_members, shared_config, shared_facts
+from seqloom.runtime.parts import Find, Part, flat, in_batches, join, split_texts
+from seqloom.runtime.parts import Translation as Translation
+from seqloom.runtime.prefixes import PrefixTexts
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tokenizer import Tokenizer
-from seqloom.text.vocabulary import BOS, EOS, PAD
+from seqloom.text.vocabulary import BOS, EOS
 
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    text: str
-    score: float  # what hypotheses are ranked by; the mean over the parts of a text that was split
-    log_prob: float  # natural log of the probability, summed over the tokens
-
-
-MOST_BEAM, MOST_THREADS = 1000, 1024  # more is a slip of the keyboard: it would take all the memory
-NOTHING = Translation("", 0.0, 0.0)  # what becomes of an empty text
+MOST_THREADS = 1024  # more is a slip of the keyboard
 
 
 class Translator:
-    """A model, its tokenizers and its settings. Puts the model into eval mode."""
+    """A model, its tokenizers and its settings. Puts the model into eval mode.
+
+    `settings` of a search are the names of `SearchOptions`; those not given (or None) are the model's own.
+    """
 
     def __init__(
         self, model: Seq2Seq, tokenizers: Tokenizers, config: Config, facts: dict[str, Any] | None = None
@@ -53,22 +57,34 @@ class Translator:
     @classmethod
     def load(cls, folder: str | Path, threads: int | None = None, device: str = "cpu") -> "Translator":
         """The model in a run folder. `threads` holds for the whole process: torch has one pool."""
-        run = open_run(Path(folder))
+        return cls.load_ensemble([folder], threads, device)
+
+    @classmethod
+    def load_ensemble(
+        cls, folders: Sequence[str | Path], threads: int | None = None, device: str = "cpu"
+    ) -> "Translator":
+        """Several models that answer as one; they must share their vocabularies. Settings are the first one's."""
+        if not folders:
+            raise UsageError("an ensemble of no model: name at least one folder")
+        runs = [open_run(Path(folder)) for folder in folders]
+        check_members(runs)
         if threads is not None:
             if not 1 <= threads <= MOST_THREADS:
                 raise UsageError(f"threads = {threads}: want 1 to {MOST_THREADS}")
             torch.set_num_threads(threads)
-        return cls(load_model(run).to(find_device(device)), run.tokenizers, run.config, run.facts)
+        members = [load_model(run) for run in runs]
+        model = Ensemble(members) if len(members) > 1 else members[0]
+        return cls(model.to(find_device(device)), runs[0].tokenizers, shared_config(runs), shared_facts(runs))
 
     @overload
-    def translate(self, text: str, beam: int | None = None) -> str: ...
+    def translate(self, text: str, beam: int | None = None, **settings: Any) -> str: ...
     @overload
-    def translate(self, text: list[str], beam: int | None = None) -> list[str]: ...
-    def translate(self, text: str | list[str], beam: int | None = None) -> str | list[str]:
+    def translate(self, text: list[str], beam: int | None = None, **settings: Any) -> list[str]: ...
+    def translate(self, text: str | list[str], beam: int | None = None, **settings: Any) -> str | list[str]:
         """The best translation of a text, or of each text of a list, in its order."""
         if isinstance(text, str):
-            return self.hypotheses([text], beam)[0][0].text
-        return [found[0].text for found in self.hypotheses(text, beam)]
+            return self.hypotheses([text], beam, **settings)[0][0].text
+        return [found[0].text for found in self.hypotheses(text, beam, **settings)]
 
     def hypotheses(
         self,
@@ -76,52 +92,99 @@ class Translator:
         beam: int | None = None,
         n_best: int = 1,
         *,
+        prefixes: PrefixTexts = None,
         lines: Sequence[int] = (),
         warn: Warn = warnings.warn,
+        **settings: Any,
     ) -> list[list[Translation]]:
         """The n_best translations of each text, best first. `lines` are what warnings call them, else 1, 2, 3 ..."""
-        beam = max(n_best, self.config.decode.beam) if beam is None else beam
-        prepared = prepare(
-            texts,
-            self.tokenizers.source,
-            max_tokens=self.config.data.max_tokens,
-            normalise=self.config.data.normalise,
-            lines=lines or range(1, len(texts) + 1),
-            warn=warn,
-        )
-        found = iter(self.search([part for parts in prepared for part in parts], beam, n_best))
-        return [self.join([next(found) for _ in parts]) if parts else [NOTHING] * n_best for parts in prepared]
+        options = self.options(beam, n_best, **settings)
+        return self.answer(texts, self.searching(options), n_best, options.beam, options, prefixes, lines, warn)
 
-    def search(self, sources: list[list[int]], beam: int, n_best: int = 1) -> list[list[Hypothesis]]:
-        """The n_best outputs for each source, in the order given. Batches are sorted by length: little is padding."""
-        if not 1 <= n_best <= beam <= MOST_BEAM:
-            raise UsageError(f"beam = {beam}, n_best = {n_best}: want 1 <= n_best <= beam <= {MOST_BEAM}")
-        order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-        found: list[list[Hypothesis]] = [[] for _ in sources]
-        size = self.config.decode.batch_size
-        for start in range(0, len(order), size):
-            rows = order[start : start + size]
-            batch = [torch.tensor([*sources[row], EOS]) for row in rows]
-            src = torch.nn.utils.rnn.pad_sequence(batch, batch_first=True, padding_value=PAD).to(self.device)
-            with torch.inference_mode():
-                memory = self.model.encode(src, src != PAD)
-            answers = search(
-                self.model, memory, beam=beam, n_best=n_best, length_penalty=self.config.decode.length_penalty
-            )
-            for row, answer in zip(rows, answers, strict=True):
-                found[row] = answer
-        return found
+    def alternatives(
+        self,
+        texts: Sequence[str],
+        num: int,
+        beam: int | None = None,
+        *,
+        prefixes: PrefixTexts = None,
+        lines: Sequence[int] = (),
+        warn: Warn = warnings.warn,
+        **settings: Any,
+    ) -> list[list[Translation]]:
+        """`num` translations of each text, best first, that differ in the first token (the one after the prefix)."""
+        options = self.options(beam, **settings)
+        if not 1 <= num <= MOST_BEAM:
+            raise UsageError(f"{num} alternatives: want 1 to {MOST_BEAM}")
+        check_vocabulary(num, len(self.tokenizers.target), "alternatives")
 
-    def join(self, parts: list[list[Hypothesis]]) -> list[Translation]:
-        """The best of each part makes the best of the text, the second best the second, and so on."""
-        return [
-            Translation(
-                text=" ".join(self.tokenizers.target.decode(part.ids) for part in ranked),
-                score=sum(part.score for part in ranked) / len(ranked),
-                log_prob=sum(part.log_prob for part in ranked),
-            )
-            for ranked in zip(*parts, strict=False)
-        ]
+        def find(memory: Memory, parts: list[Part]) -> list[list[Hypothesis]]:
+            return alternatives(self.model, memory, num, options, prefixes=[part.prefix for part in parts])
+
+        return self.answer(texts, find, num, num * options.beam, options, prefixes, lines, warn)
+
+    def sample(
+        self,
+        texts: Sequence[str],
+        num: int = 1,
+        *,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 1,
+        prefixes: PrefixTexts = None,
+        lines: Sequence[int] = (),
+        warn: Warn = warnings.warn,
+        **settings: Any,
+    ) -> list[list[Translation]]:
+        """`num` translations of each text by chance: the same ones for the same seed, text and line."""
+        if seed < 0:
+            raise UsageError(f"seed = {seed}: want 0 or more")
+        how, options = SampleOptions(num, temperature, top_k, top_p), self.options(**settings)
+
+        def find(memory: Memory, parts: list[Part]) -> list[list[Hypothesis]]:
+            seeds = [(seed, *part.place) for part in parts]
+            return sample(self.model, memory, how, options, seeds=seeds, prefixes=[part.prefix for part in parts])
+
+        return self.answer(texts, find, num, num, options, prefixes, lines, warn)
+
+    def options(self, beam: int | None = None, n_best: int = 1, **settings: Any) -> SearchOptions:
+        """The model's own settings with these laid over them, checked."""
+        own, vocab_size = self.config.decode, len(self.tokenizers.target)
+        names = ("length_penalty", "coverage_penalty", "min_length", "no_repeat_ngram")
+        given = {name: setting for name, setting in settings.items() if setting is not None}
+        if beam is None:
+            beam = max(n_best, min(own.beam, vocab_size))
+        options = SearchOptions(beam=beam, n_best=n_best, **{name: getattr(own, name) for name in names} | given)
+        check_vocabulary(options.beam, vocab_size)
+        return options
+
+    def search(self, sources: list[list[int]], beam: int | None = None, n_best: int = 1) -> list[list[Hypothesis]]:
+        """The n_best outputs for each source of ids, in the order given."""
+        options = self.options(beam, n_best)
+        return self.in_batches([Part(ids) for ids in sources], self.searching(options), options.beam)
+
+    def searching(self, options: SearchOptions) -> Find:
+        return lambda memory, parts: search(self.model, memory, options, prefixes=[part.prefix for part in parts])
+
+    def in_batches(self, parts: list[Part], find: Find, num_rows: int) -> list[list[Hypothesis]]:
+        return in_batches(self.model, parts, find, num_rows, self.config.decode.batch_size, self.device)
+
+    def answer(
+        self,
+        texts: Sequence[str],
+        find: Find,
+        num: int,
+        num_rows: int,
+        options: SearchOptions,
+        prefixes: PrefixTexts,
+        lines: Sequence[int],
+        warn: Warn,
+    ) -> list[list[Translation]]:
+        """`num` translations a text: what `find`, which keeps `num_rows` hypotheses a sentence, finds for its parts."""
+        lines = lines or range(1, len(texts) + 1)
+        parts = split_texts(texts, self.tokenizers, self.config.data, options, prefixes, lines, warn)
+        return join(parts, self.in_batches(flat(parts), find, num_rows), num, self.tokenizers.target)
 
     def align(self, source: str, target: str | None = None) -> tuple[list[str], list[str], NDArray[Any]]:
         """Source pieces, target pieces and the (T,S) attention between them; both end in </s>, each row sums to 1.
@@ -130,7 +193,7 @@ class Translator:
         """
         source_ids = self.encode_whole(source, self.tokenizers.source)
         if target is None:
-            target_ids = list(self.search([source_ids], self.config.decode.beam)[0][0].ids)
+            target_ids = list(self.search([source_ids])[0][0].ids)
         else:
             target_ids = self.encode_whole(target, self.tokenizers.target)
         src = torch.tensor([[*source_ids, EOS]], device=self.device)

@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.data.batch import Batch
 from seqloom.models.api import Seq2Seq
 from seqloom.nn.loss import cross_entropy
+from seqloom.tasks.scheduled_sampling import show_own_words
 
 LOGITS_AT_ONCE = 2**22  # 16 MB of logits stay in the cache from the product to the softmax
 
@@ -24,9 +25,11 @@ class Loss:
     num_tokens: int
 
 
-def translation_loss(model: Seq2Seq, batch: Batch, smoothing: float = 0.0) -> Loss:
+def translation_loss(model: Seq2Seq, batch: Batch, smoothing: float = 0.0, own_share: float = 0.0) -> Loss:
+    """Teacher forcing; `own_share` of the words it reads are its own."""
     memory = model.encode(batch.src, batch.src_mask)
-    hidden = model.hidden(batch.tgt_in, memory)[batch.tgt_mask]  # (M, D): padding is never projected
+    tgt_in = show_own_words(model, memory, batch, own_share) if own_share else batch.tgt_in
+    hidden = model.hidden(tgt_in, memory)[batch.tgt_mask]  # (M, D): padding is never projected
     targets = batch.tgt_out[batch.tgt_mask]
     rows = max(1, LOGITS_AT_ONCE // model.target_vocab_size)
     losses = [

@@ -17,15 +17,15 @@ WORDS = r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
-def learn_tokenizer(kind: str, texts: Iterable[str], vocab_size: int) -> Tokenizer:
-    """A tokenizer of at most `vocab_size` tokens, the four special ones included."""
+def learn_tokenizer(kind: str, texts: Iterable[str], vocab_size: int, setting: str = "text.vocab_size") -> Tokenizer:
+    """A tokenizer of at most `vocab_size` tokens, the four special ones included; `setting` asked for that size."""
     if kind not in LEARNERS:
         raise UsageError(f"tokenizer {kind!r}: want one of {', '.join(LEARNERS)}.{did_you_mean(kind, LEARNERS)}")
     least = len(SPECIALS) + (1 if kind == "word" else len(BYTES))
     if vocab_size < least:
         what = "one word" if kind == "word" else "the 256 bytes"
         raise UsageError(
-            f"text.vocab_size = {vocab_size} is too small for {kind}: want at least {least}, "
+            f"{setting} = {vocab_size} is too small for {kind}: want at least {least}, "
             f"the {len(SPECIALS)} special tokens and {what}"
         )
     engine = LEARNERS[kind](texts, vocab_size)

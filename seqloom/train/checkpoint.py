@@ -111,7 +111,7 @@ def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
         else:
             seen[place] = name
             kept[name] = tensor.contiguous()
-    return save(kept, metadata=aliases)
+    return save(kept, metadata=aliases or None)  # of no tensors (plain SGD keeps none) and {} it makes a broken file
 
 
 def put_in_place(part: Path, final: Path) -> None:

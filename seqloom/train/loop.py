@@ -1,6 +1,6 @@
 """The training loop. It knows no model, no task and no metric: it is given a loss, batches and a validation.
 
-    for each step:  seed from (seed, step) -> gradients of `accumulate` batches -> clip -> AdamW -> validate? -> save?
+    for each step:  seed from (seed, step) -> gradients of `accumulate` batches -> clip -> update -> validate? -> save?
 
 Everything the next step depends on is in the weights, the optimizer and RunState, so a run that is killed anywhere and
 started again from its last checkpoint makes the same weights, bit for bit.
@@ -67,7 +67,7 @@ class Loop:
         self,
         config: TrainConfig,
         model: nn.Module,
-        loss_of: Callable[[Any], LossSums],
+        loss_of: Callable[[Any, float], LossSums],
         batches: Batches,
         validate: Callable[[RunState, StopFlag], dict[str, Any] | None],
         *,
@@ -114,13 +114,14 @@ class Loop:
             state.validation_due = state.step % config.valid_every == 0
 
     def update(self) -> None:
-        """One step: the gradients of `accumulate` batches, summed over tokens, then AdamW."""
+        """One step: the gradients of `accumulate` batches, summed over tokens, then the optimizer's update."""
         state, config = self.state, self.config
         nll, tokens, used = 0.0, 0, []
         for part in range(config.accumulate):
             torch.manual_seed(seed_of(config.seed, state.step, part))
+            progress = self.clock.progress(state, len(self.plan))
             used.append(self.next_indices())
-            loss = self.loss_of(self.batches.load(used[-1]))
+            loss = self.loss_of(self.batches.load(used[-1]), progress)
             loss.smoothed.backward()
             nll, tokens = nll + loss.nll.item(), tokens + loss.num_tokens
         norm = scale_and_clip(self.model.parameters(), tokens, config.clip_norm)

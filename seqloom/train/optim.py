@@ -1,7 +1,8 @@
-"""AdamW, the learning-rate schedules and gradient clipping."""
+"""Optimizers, learning-rate schedules and gradient clipping."""
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +18,10 @@ SCHEDULES: dict[str, Callable[[int, int, float], float]] = {
     "inverse_sqrt": lambda step, warmup, progress: math.sqrt(max(1, warmup) / max(1, warmup, step)),
     "cosine": lambda step, warmup, progress: 0.5 * (1 + math.cos(math.pi * min(1.0, progress))),
     "wsd": lambda step, warmup, progress: min(1.0, max(0.0, 1 - progress) / DECAY_SHARE),
+    # Sutskever et al. 2014: 15 half epochs, 10 of them at the peak, then half as much in each.
+    "halving": lambda step, warmup, progress: 0.5 ** max(0, min(14, int(15 * progress)) - 9),
 }
-NEEDS_AN_END = ("cosine", "wsd")
+NEEDS_AN_END = ("cosine", "wsd", "halving")
 
 
 def learning_rate(config: TrainConfig, step: int, progress: float, by_clock: bool = False) -> float:
@@ -29,15 +32,34 @@ def learning_rate(config: TrainConfig, step: int, progress: float, by_clock: boo
     return config.learning_rate * min(1.0, warm) * SCHEDULES[config.schedule](step, config.warmup, progress)
 
 
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
-    """AdamW (Loshchilov and Hutter 2019): m, v <- moving means of g, g^2;  w <- w - lr (m^ / sqrt(v^) + decay w).
+def adamw(groups: list[dict[str, Any]], config: TrainConfig) -> torch.optim.Optimizer:
+    """m, v <- moving means of g, g^2;  w <- w - lr (m^ / sqrt(v^) + decay w).   Loshchilov and Hutter 2019."""
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, config.beta2), eps=1e-9, fused=True)
 
-    Matrices decay; biases, norms and other vectors do not.
-    """
+
+def sgd(groups: list[dict[str, Any]], config: TrainConfig) -> torch.optim.Optimizer:
+    """w <- w - lr (g + decay w)"""
+    return torch.optim.SGD(groups, lr=config.learning_rate)
+
+
+def adadelta(groups: list[dict[str, Any]], config: TrainConfig) -> torch.optim.Optimizer:
+    """v, u <- moving means of g^2, d^2;  w <- w - lr d,  d = sqrt(u / v) (g + decay w).   Zeiler 2012."""
+    return torch.optim.Adadelta(groups, lr=config.learning_rate, rho=config.beta2, eps=1e-6)
+
+
+OPTIMIZERS: dict[str, Callable[[list[dict[str, Any]], TrainConfig], torch.optim.Optimizer]] = {
+    "adamw": adamw,
+    "sgd": sgd,
+    "adadelta": adadelta,
+}
+
+
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Matrices decay; biases, norms and other vectors do not."""
     matrices = [p for p in model.parameters() if p.ndim > 1]
     vectors = [p for p in model.parameters() if p.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, config.beta2), eps=1e-9, fused=True)
+    return OPTIMIZERS[config.optimizer](groups, config)
 
 
 def scale_and_clip(parameters: Iterable[nn.Parameter], num_tokens: int, theta: float) -> float:

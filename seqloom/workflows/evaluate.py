@@ -1,12 +1,13 @@
 """Measure a model on pairs: read them, translate the sources, score the outputs, perhaps against another model."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.errors import DataError
+from seqloom.workflows.decoding import Decoding
 
 if TYPE_CHECKING:
     from seqloom.config import DataConfig
@@ -22,43 +23,45 @@ Say = Callable[[str], None]
 class Outputs:
     texts: list[str]
     seconds: float  # of translating alone
-    beam: int
+    search: dict[str, Any]  # the options that held
 
 
 def evaluate(
     folder: Path,
     pairs: str,
+    decoding: Decoding | None = None,
     *,
+    others: Sequence[Path] = (),
     columns: str | None = None,
-    beam: int | None = None,
     against: Path | None = None,
     threads: int | None = None,
     allow_loss: bool = False,
     say: Say,
 ) -> "Report":
-    """The report on the model in `folder`; `say` is told what was left out and what was cut."""
+    """The report on the model in `folder`, answering together with `others`; `say` is told what was left out or cut."""
     from seqloom.data.corpus import CorpusSpec
+
+    decoding = decoding or Decoding()
+    spec = CorpusSpec.parse(pairs, columns)
     from seqloom.evaluate.report import make_report
     from seqloom.runtime.translator import Translator
-    from seqloom.workflows.translate import check_search
 
-    check_search(beam, n_best=1)
-    spec = CorpusSpec.parse(pairs, columns)
     start = time.perf_counter()
-    translator = Translator.load(folder, threads=threads)
+    translator = Translator.load_ensemble([folder, *others], threads=threads)
     load_seconds = time.perf_counter() - start
     other = Translator.load(against) if against is not None else None
     items, excluded = read_items(spec, translator.config.data, allow_loss, say)
-    outputs = translate_items(translator, items, beam, say)
-    rival = (str(against), translate_items(other, items, beam, say).texts) if other is not None else None
-    seen = count_seen(folder, translator, [item.source for item in items])
+    outputs = decode_items(translator, items, decoding, say)
+    rival = (str(against), decode_items(other, items, decoding, say).texts) if other is not None else None
+    seen = most_seen([folder, *others], translator, [item.source for item in items])
     return make_report(
         items,
         outputs.texts,
         target_lang=translator.config.data.target_lang or translator.facts.get("target_lang") or "",
         rival=rival,
         about=describe(translator, outputs, len(items), load_seconds)
-        | {"model": str(folder), "pairs": pairs, "excluded": excluded, "seen_in_training": seen},
+        | {"model": str(folder), "with": [str(member) for member in others]}
+        | {"pairs": pairs, "excluded": excluded, "seen_in_training": seen},
         warnings=seen_warning(seen, len(items)),
     )
 
@@ -73,7 +76,8 @@ def render(report: "Report") -> str:
 def describe(translator: "Translator", outputs: Outputs, num_items: int, load_seconds: float) -> dict[str, Any]:
     facts = {name: translator.facts.get(name) for name in ("params", "step", "data_hash")}
     return facts | {
-        "beam": outputs.beam,
+        "beam": outputs.search["beam"],
+        "search": outputs.search,
         "sentences_per_second": num_items / outputs.seconds,
         "translate_seconds": outputs.seconds,
         "load_seconds": load_seconds,
@@ -105,11 +109,22 @@ def read_items(
 
 
 def translate_items(translator: "Translator", items: list["Item"], beam: int | None, say: Say) -> Outputs:
-    beam = translator.config.decode.beam if beam is None else beam
+    return decode_items(translator, items, Decoding(beam=beam), say)
+
+
+def decode_items(translator: "Translator", items: list["Item"], decoding: Decoding, say: Say) -> Outputs:
     start = time.perf_counter()
     lines = [item.lines[0] for item in items]
-    found = translator.hypotheses([item.source for item in items], beam, lines=lines, warn=say)
-    return Outputs([ranked[0].text for ranked in found], time.perf_counter() - start, beam)
+    found = decoding.run(translator, [item.source for item in items], lines=lines, warn=say)
+    seconds = time.perf_counter() - start
+    search = asdict(translator.options(decoding.beam, decoding.candidates, **decoding.settings))
+    return Outputs([ranked[0].text for ranked in found], seconds, search | {"mbr": decoding.mbr})
+
+
+def most_seen(folders: list[Path], translator: "Translator", sources: list[str]) -> int | None:
+    """Members of an ensemble were perhaps trained on different data: the most that one of them knows."""
+    found = [count for folder in folders if (count := count_seen(folder, translator, sources)) is not None]
+    return max(found, default=None)
 
 
 def count_seen(folder: Path, translator: "Translator", sources: list[str]) -> int | None:

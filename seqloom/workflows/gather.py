@@ -114,9 +114,11 @@ def refuse_bad_data(
 
 def learn_tokenizers(specs: Sequence[CorpusSpec], config: Config, tell: Tell, quiet: bool) -> Tokenizers:
     text = config.text
+    target_kind = text.tokenizer if text.target_tokenizer == "same" else text.target_tokenizer
 
     def texts(*sides: str) -> Iterator[str]:
-        with make_progress(f"learning {text.tokenizer} tokens", unit="pair", quiet=quiet) as progress:
+        kind = text.tokenizer if "source" in sides else target_kind
+        with make_progress(f"learning {kind} tokens", unit="pair", quiet=quiet) as progress:
             for spec in specs:
                 for number, pair in enumerate(usable_pairs(spec, config.data)):
                     if number % 10_000 == 0:
@@ -131,6 +133,9 @@ def learn_tokenizers(specs: Sequence[CorpusSpec], config: Config, tell: Tell, qu
         tell(f"tokenizer: {text.tokenizer}, {len(both):,} tokens for both sides")
         return Tokenizers(both, both)
     source = learn_tokenizer(text.tokenizer, texts("source"), text.vocab_size)
-    target = learn_tokenizer(text.tokenizer, texts("target"), text.vocab_size)
-    tell(f"tokenizer: {text.tokenizer}, {len(source):,} source and {len(target):,} target tokens")
+    size, setting = text.vocab_size, "text.vocab_size"
+    if text.target_vocab_size:
+        size, setting = text.target_vocab_size, "text.target_vocab_size"
+    target = learn_tokenizer(target_kind, texts("target"), size, setting)
+    tell(f"tokenizer: {text.tokenizer}, {len(source):,} tokens; of the target: {target_kind}, {len(target):,}")
     return Tokenizers(source, target)

@@ -1,39 +1,64 @@
 """The built-in recipes: complete, commented TOML files beside the code; their first line says what they are for."""
 
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from seqloom.errors import UsageError, did_you_mean
 
 FOLDER = Path(__file__).parent.parent / "recipes"
+RESULT = "Result: "  # divides the first line: what it is, and what it reached
+NARROWEST = 30  # columns of a text in the list
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    name: str
+    name: str  # that of its file, with the folder it is in: ladder/lstm
     file: Path
-    summary: str  # the comment on its first line
+    summary: str  # the comment on its first line, up to the result
+    result: str  # what it reached and on which data; empty where it has not been measured
 
 
 def built_in_recipes() -> list[Recipe]:
-    return [Recipe(file.stem, file, first_comment(file)) for file in sorted(FOLDER.glob("*.toml"))]
+    """Those of the folder itself first, then those of the folders in it."""
+    files = sorted(FOLDER.rglob("*.toml"), key=lambda file: (len(file.parts), file.with_suffix("")))
+    return [Recipe(file.relative_to(FOLDER).with_suffix("").as_posix(), file, *first_line(file)) for file in files]
 
 
 def find_recipe(name: str) -> Path:
     """The file of a recipe, given by its name or as a file of one's own."""
-    if name.endswith(".toml") or Path(name).name != name:
-        if not Path(name).is_file():
-            raise UsageError(f"{name}: no such recipe file. `seqloom recipes` lists the built-in ones.")
-        return Path(name)
     recipes = {recipe.name: recipe.file for recipe in built_in_recipes()}
-    if name not in recipes:
-        raise UsageError(
-            f"{name}: no such recipe.{did_you_mean(name, recipes)} Built-in: {', '.join(recipes)}; "
-            "a file of your own ends in .toml."
-        )
-    return recipes[name]
+    if name in recipes:
+        return recipes[name]
+    if (name.endswith(".toml") or Path(name).name != name) and Path(name).is_file():
+        return Path(name)
+    if name.endswith(".toml"):
+        raise UsageError(f"{name}: no such recipe file. `seqloom recipes` lists the built-in ones.")
+    raise UsageError(
+        f"{name}: no such recipe.{did_you_mean(name, recipes)} Built-in: {', '.join(recipes)}; "
+        "a file of your own ends in .toml."
+    )
 
 
-def first_comment(file: Path) -> str:
+def render_recipes(recipes: Sequence[Recipe], width: int | None) -> str:
+    """A name and what it is, below that what it reached; the texts are wrapped at `width`, or not at all."""
+    margin = max((len(recipe.name) for recipe in recipes), default=0) + 2
+    rows = []
+    for recipe in recipes:
+        texts = [recipe.summary, *([RESULT + recipe.result] if recipe.result else [])]
+        lines = [line for text in texts for line in wrap(text, width and max(NARROWEST, width - margin))]
+        names = [recipe.name, *[""] * (len(lines) - 1)]
+        rows += [f"{name:{margin}}{line}".rstrip() for name, line in zip(names, lines, strict=True)]
+    return "\n".join(rows)
+
+
+def wrap(text: str, width: int | None) -> list[str]:
+    return textwrap.wrap(text, width) or [""] if width else [text]
+
+
+def first_line(file: Path) -> tuple[str, str]:
+    """(what a recipe is for, what it reached), from the comment that it begins with."""
     with file.open(encoding="utf-8") as lines:
-        return next(lines, "").lstrip("# ").strip()
+        summary, _, result = next(lines, "").lstrip("# ").strip().partition(RESULT)
+    return summary.strip(), result.strip()

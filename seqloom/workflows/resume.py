@@ -9,7 +9,8 @@ from seqloom.runtime.folder import read_config
 
 MAY_CHANGE = {  # they end the run later or sooner, or only say more of it
     "train.max_steps", "train.max_epochs", "train.patience", "train.log_every", "train.keep",
-    "decode.beam", "decode.length_penalty", "decode.batch_size",
+    "decode.beam", "decode.length_penalty", "decode.coverage_penalty", "decode.min_length", "decode.no_repeat_ngram",
+    "decode.batch_size",
 }  # fmt: skip
 
 

@@ -56,8 +56,11 @@ def settle_config(
 def describe_tokenizer(folder: Path) -> TextConfig:
     """The settings that a tokenizer taken from elsewhere stands for."""
     tokenizers = Tokenizers.load(folder)
-    most = max(len(tokenizers.source), len(tokenizers.target))
-    return TextConfig(tokenizers.source.kind, most, tokenizers.joint)
+    source, target = tokenizers.source, tokenizers.target
+    if tokenizers.joint:
+        return TextConfig(source.kind, len(source), joint=True)
+    kind = "same" if source.kind == target.kind else target.kind
+    return TextConfig(source.kind, len(source), joint=False, target_tokenizer=kind, target_vocab_size=len(target))
 
 
 def count_cores() -> int:

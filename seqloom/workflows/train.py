@@ -120,9 +120,10 @@ def train(
 def check_end(config: Config, budget: float | None) -> None:
     train = config.train
     if not (budget or train.max_steps or train.max_epochs):
-        if train.schedule in NEEDS_AN_END:
+        if train.schedule in NEEDS_AN_END or train.scheduled_sampling:
+            name = "scheduled_sampling" if train.scheduled_sampling else "schedule"
             raise UsageError(
-                f"train.schedule = {train.schedule!r} needs to know the end: give --budget 20m, "
+                f"train.{name} = {getattr(train, name)!r} needs to know the end: give --budget 20m, "
                 "train.max_steps or train.max_epochs"
             )
         if not train.patience:
@@ -169,8 +170,14 @@ def train_model(run: Run, budget: float | None, began: float, stop: StopFlag) ->
         clock.keep_free(END_IN_LOSSES * time_validation_loss(model, validation) + 3.0)
     with loop.log, loop.progress:
         reason = loop.run()
-        run.tell(f"training ends after step {loop.state.step}: {reason}")
+        run.tell(f"training ends after step {loop.state.step}: {reason}{tell_clipping(loop)}")
         return Trained(run.out, finish(run, loop, model, validation))
+
+
+def tell_clipping(loop: Loop) -> str:
+    """How often the gradient was longer than train.clip_norm."""
+    share, norm = loop.state.clipped / max(1, loop.state.step), loop.config.clip_norm
+    return f". The gradient was clipped to {norm:g} in {share:.0%} of the steps" if norm else ""
 
 
 def make_model(run: Run) -> Seq2Seq:
@@ -234,12 +241,13 @@ def make_loop(run: Run, model: Seq2Seq, clock: Clock, stop: StopFlag, step: int)
     )  # fmt: skip
     bf16 = run.device.type == "cuda" and torch.cuda.is_bf16_supported()
 
-    def loss_of(batch: Any) -> Loss:
+    def loss_of(batch: Any, progress: float) -> Loss:
+        own_share = progress * config.train.scheduled_sampling
         with torch.autocast("cuda", torch.bfloat16) if bf16 else nullcontext():
-            return translation_loss(model, batch.to(run.device), config.train.label_smoothing)
+            return translation_loss(model, batch.to(run.device), config.train.label_smoothing, own_share)
 
     first = batches.load(batches.epoch(0)[0])
-    flops_a_token = count_flops(model, lambda: loss_of(first)) / int(first.tgt_mask.sum())
+    flops_a_token = count_flops(model, lambda: loss_of(first, 0.0)) / int(first.tgt_mask.sum())
     loop = Loop(
         config.train, model, loss_of, batches, validation, folder=run.out / "checkpoints",
         log=MetricsLog(run.out, step), progress=progress, clock=clock, stop=stop,

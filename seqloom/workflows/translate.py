@@ -2,14 +2,16 @@
 
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from seqloom.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from seqloom.runtime.translator import Translation
+    from seqloom.runtime.translator import Translation, Translator
+    from seqloom.workflows.decoding import Decoding
+    from seqloom.workflows.prefix_lines import PrefixLines
 
 CHUNK_LINES = 1024  # translated together: enough to sort by length, few enough to show results soon
 READ_BYTES = 1 << 16
@@ -17,12 +19,13 @@ PATIENCE = 0.02  # seconds to wait for more input while lines wait for their tra
 
 
 def translate(
-    folder: Path,
+    folders: Sequence[Path],
     file: Path | None,
     out: IO[str],
+    decoding: "Decoding",
     *,
-    beam: int | None = None,
-    n_best: int = 1,
+    prefix: str | None = None,
+    prefix_file: Path | None = None,
     scores: bool = False,
     threads: int | None = None,
     warn: Callable[[str], None],
@@ -30,40 +33,53 @@ def translate(
 ) -> int:
     """Translate the lines of a file, or of standard input, to `out`; how many lines there were."""
     from seqloom.data.lines import check_file
-    from seqloom.runtime.translator import Translator
+    from seqloom.workflows.prefix_lines import PrefixLines
 
     if file is not None:
         check_file(file)
     elif sys.stdin is None:
         raise UsageError("standard input is closed: name a file, or pipe text into the command")
-    check_search(beam, n_best)
-    translator = Translator.load(folder, threads=threads)
+    prefixes = PrefixLines(prefix, prefix_file)
+    from seqloom.runtime.translator import Translator  # torch takes seconds: first what is wrong without it
+
+    translator = Translator.load_ensemble(folders, threads=threads)
     done = 0
     for chunk in chunks_of(file) if file is not None else ready_chunks(sys.stdin.buffer):
         lines = range(done + 1, done + len(chunk) + 1)
-        found = translator.hypotheses(chunk, beam, n_best, lines=lines, warn=warn)
-        for line, ranked in zip(lines, found, strict=True):
-            out.writelines(format_line(line, translation, n_best, scores) for translation in ranked)
+        for line, ranked in zip(lines, run(decoding, translator, chunk, prefixes, lines, warn), strict=True):
+            out.writelines(format_line(line, translation, decoding.shown, scores) for translation in ranked)
         out.flush()
         done += len(chunk)
         progress(done)
+    prefixes.end()
     return done
 
 
-def check_search(beam: int | None, n_best: int) -> None:
-    """Before the model is loaded: a wrong number should not cost seconds."""
-    if beam is not None and beam < 1:
-        raise UsageError(f"--beam {beam}: want at least 1 (1 is greedy search)")
-    if n_best < 1 or (beam is not None and n_best > beam):
-        raise UsageError(f"--n-best {n_best}: want 1 to {beam or 'as many as you like'}; a beam of N finds N outputs")
+def run(
+    decoding: "Decoding",
+    translator: "Translator",
+    chunk: list[str],
+    prefixes: "PrefixLines",
+    lines: range,
+    warn: Callable[[str], None],
+) -> list[list["Translation"]]:
+    """The outputs of a chunk; what is wrong with a prefix is told with its file."""
+    from seqloom.runtime.prefixes import PrefixError
+
+    try:
+        return decoding.run(translator, chunk, prefixes=prefixes.take(len(chunk)), lines=lines, warn=warn)
+    except PrefixError as error:
+        if prefixes.file is None:
+            raise
+        raise DataError(f"{prefixes.file}, {error}") from None
 
 
-def format_line(line: int, translation: "Translation", n_best: int, scores: bool) -> str:
+def format_line(line: int, translation: "Translation", num: int, scores: bool) -> str:
     """text; with scores `score<TAB>text`; of several `line<TAB>text` and `line<TAB>score<TAB>text`."""
     cells = [" ".join(translation.text.splitlines())]  # a model may write a line end, but a line stays a line
     if scores:
         cells.insert(0, f"{translation.score:.4f}")
-    if n_best > 1:
+    if num > 1:
         cells.insert(0, str(line))
     return "\t".join(cells) + "\n"
 

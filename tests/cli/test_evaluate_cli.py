@@ -7,6 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from seqloom.cli.app import main
+from seqloom.runtime.rerank import choose_by_risk
 from seqloom.runtime.translator import Translator
 
 METRICS = ("bleu", "chrf", "ter", "exact_match", "token_error_rate", "character_error_rate")
@@ -58,6 +59,7 @@ def test_json_is_one_object_with_the_promised_keys(evaluate, test_file, tiny_mod
     assert found["sentences"] == 4
     assert found["lines"] == 5
     assert found["beam"] == 5
+    assert found["with"] == []
     assert found["sentences_per_second"] > 0
     assert found["load_seconds"] > 0
     assert len(found["test_hash"]) == 64
@@ -189,3 +191,40 @@ def test_a_cut_sentence_is_named_by_its_line(evaluate, tmp_path):
     (tmp_path / "t.tsv").write_text("abc\tcba\nabc\tbca\n" + "x" * 300 + "\ty\n", "utf-8")
     _, _, err = evaluate(tmp_path / "t.tsv", "--beam", 1)
     assert "line 3: a sentence of 300 tokens" in err
+
+
+def test_search_options_change_what_is_measured(evaluate, test_file, tiny_model):
+    words = ("--beam", 3, "--length-penalty", 0.2, "--coverage-penalty", 0.3, "--min-length", 6, "--no-repeat-ngram", 2)
+    found = json.loads(evaluate(test_file, "--json", *words)[1])
+    options = {"length_penalty": 0.2, "coverage_penalty": 0.3, "min_length": 6, "no_repeat_ngram": 2}
+    assert found["search"] == {"beam": 3, "n_best": 1, **options, "max_length": None, "mbr": None}
+    outputs = Translator.load(tiny_model).translate(["abc", "head", "bed", "fgh a b"], 3, **options)
+    references = [["cba", "daeh", "deb", "hgf"], [None, "dead", "dab", None]]
+    assert found["chrf"]["score"] == pytest.approx(CHRF().corpus_score(outputs, references).score)
+
+
+def test_minimum_bayes_risk_is_measured(evaluate, test_file, tiny_model):
+    found = json.loads(evaluate(test_file, "--json", "--mbr", 6)[1])
+    assert (found["beam"], found["search"]["mbr"]) == (6, 6)
+    ranked = Translator.load(tiny_model).hypotheses(["abc", "head", "bed", "fgh a b"], n_best=6)
+    outputs = [texts[choose_by_risk(texts)] for texts in ([t.text for t in found] for found in ranked)]
+    references = [["cba", "daeh", "deb", "hgf"], [None, "dead", "dab", None]]
+    assert found["chrf"]["score"] == pytest.approx(CHRF().corpus_score(outputs, references).score)
+
+
+def test_an_ensemble_is_measured(evaluate, test_file, tiny_model, other_model):
+    found = json.loads(evaluate(test_file, "--json", "--with", other_model, "--against", tiny_model)[1])
+    assert found["with"] == [str(other_model)]
+    assert found["params"] == 2 * json.loads((tiny_model / "run.json").read_text("utf-8"))["params"]
+    outputs = Translator.load_ensemble([tiny_model, other_model]).translate(["abc", "head", "bed", "fgh a b"])
+    references = [["cba", "daeh", "deb", "hgf"], [None, "dead", "dab", None]]
+    assert found["chrf"]["score"] == pytest.approx(CHRF().corpus_score(outputs, references).score)
+    alone = json.loads(evaluate(test_file, "--json")[1])
+    assert found["against"]["scores"]["chrf"]["score"] == pytest.approx(alone["chrf"]["score"])
+
+
+def test_a_wrong_search_option_is_told_at_once(evaluate, test_file):
+    for words, said in ((("--mbr", 1), "--mbr 1: want 2"), (("--length-penalty", -1), "length_penalty = -1.0")):
+        code, out, err = evaluate(test_file, *words)
+        assert (code, out) == (2, "")
+        assert said in err

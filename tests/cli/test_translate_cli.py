@@ -2,12 +2,15 @@
 
 import gzip
 import io
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from seqloom.cli.app import main
+from seqloom.runtime.parts import Translation
+from seqloom.runtime.rerank import choose_by_risk
 from seqloom.runtime.translator import Translator
 from seqloom.workflows import translate as workflow
 
@@ -95,14 +98,9 @@ def test_chunks_keep_order_and_line_numbers(translate, translator, monkeypatch, 
 
 
 def test_a_line_end_in_the_output_does_not_split_the_line(translate, monkeypatch):
-    monkeypatch.setattr(Translator, "join", lambda self, parts: [workflow_translation("a\nb\r\nc\u2028d")])
+    found = [[Translation("a\nb\r\nc\u2028d", -1.0, -1.0)]]
+    monkeypatch.setattr(Translator, "hypotheses", lambda self, *texts, **options: found)
     assert translate(stdin="x\n")[1] == ["a b c d"]
-
-
-def workflow_translation(text):
-    from seqloom.runtime.translator import Translation
-
-    return Translation(text, -1.0, -1.0)
 
 
 def test_invalid_utf8_is_named_after_the_good_lines(translate, translator, tmp_path):
@@ -119,9 +117,20 @@ def test_invalid_utf8_is_named_after_the_good_lines(translate, translator, tmp_p
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--beam", 0), "--beam 0: want at least 1"),
-        (("--n-best", 0), "--n-best 0: want 1"),
-        (("--beam", 2, "--n-best", 3), "--n-best 3: want 1 to 2"),
+        (("--beam", 0), "beam = 0, n_best = 1: want 1 <= n_best <= beam <= 1000"),
+        (("--n-best", 0), "--n-best 0: want 1 to 1000"),
+        (("--n-best", 1001), "--n-best 1001: want 1 to 1000"),
+        (("--beam", 2, "--n-best", 3), "beam = 2, n_best = 3: want 1 <= n_best <= beam"),
+        (("--beam", 1000), "beam = 1000: the model's vocabulary has"),
+        (("--min-length", 60), "min_length = 60: the output for a source of 4 tokens is cut at 58"),
+        (("--sample", 2, "--n-best", 2), "--n-best and --sample: each says where the outputs come from"),
+        (("--temperature", 0.5), "--temperature: only with --sample N"),
+        (("--sample", 2, "--temperature", 0), "temperature = 0"),
+        (("--mbr", 5, "--beam", 3), "--mbr 5 --beam 3"),
+        (("--prefix", ""), "--prefix: empty"),
+        (("--prefix", "a" * 70), "the prefix has 70 tokens, but an output for this source is cut at 58"),
+        (("--prefix", "a", "--prefix-file", "b"), "--prefix and --prefix-file: give one of them"),
+        (("--prefix-file", "nowhere.txt"), "nowhere.txt: no such file"),
         (("--threads", 0), "threads = 0"),
         (("nowhere.txt",), "nowhere.txt: no such file"),
     ],
@@ -159,3 +168,87 @@ def test_a_line_arrives_in_pieces():
 
     found = [text for chunk in workflow.ready_chunks(Pieces("aé\n\nbcd\ne".encode())) for text in chunk]
     assert found == ["aé", "", "bcd", "e"]
+
+
+def test_search_options_are_used(translate, translator):
+    options = {"length_penalty": 0.3, "coverage_penalty": 0.4, "min_length": 8, "no_repeat_ngram": 2}
+    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)]
+    best = translator.hypotheses(["abcdef"], **options)[0][0]
+    assert translate(*words, "--scores", stdin="abcdef\n")[1] == [f"{best.score:.4f}\t{best.text}"]
+    assert best.text != translator.translate("abcdef")
+
+
+def test_a_prefix_of_every_output(translate, translator):
+    lines = translate("--prefix", "hh", stdin="abc\n\nhead\n")[1]
+    assert lines == [t[0].text for t in translator.hypotheses(["abc", "", "head"], prefixes="hh")]
+    assert lines[0].startswith("hh") and lines[1] == "" and lines[2].startswith("hh")
+
+
+def test_a_prefix_of_each_output(translate, translator, tmp_path, monkeypatch):
+    monkeypatch.setattr(workflow, "CHUNK_LINES", 2)
+    file = tmp_path / "prefixes.txt"
+    file.write_text("hh\n\nff\n", "utf-8")
+    (tmp_path / "in.txt").write_text("abc\nhead\nbed\n", "utf-8")
+    want = [t[0].text for t in translator.hypotheses(["abc", "head", "bed"], prefixes=["hh", "", "ff"])]
+    assert translate(tmp_path / "in.txt", "--prefix-file", file) == (0, want, "")
+    code, lines, err = translate("--prefix-file", file, stdin="abc\nhead\nbed\nbed\n")
+    assert code == 3 and "prefixes.txt: 3 lines, but the input has more" in err
+    code, lines, err = translate("--prefix-file", file, stdin="abc\nhead\n")
+    assert (code, lines) == (3, want[:2])
+    assert "prefixes.txt: more lines than the 2 of the input" in err
+    file.write_text("hh\n\n" + "f" * 80 + "\n", "utf-8")
+    code, lines, err = translate(tmp_path / "in.txt", "--prefix-file", file)
+    assert (code, lines) == (3, want[:2])
+    assert "prefixes.txt, line 3: the prefix has 80 tokens" in err
+    file.write_bytes(b"hh\ncaf\xe9\n")
+    code, _, err = translate(tmp_path / "in.txt", "--prefix-file", file)
+    assert code == 3 and "prefixes.txt, line 2: invalid UTF-8" in err
+
+
+def test_alternatives(translate, translator):
+    lines = translate("--alternatives", 3, "--prefix", "h", "--beam", 2, "--scores", stdin="abc\nhead\n")[1]
+    found = translator.alternatives(["abc", "head"], 3, beam=2, prefixes="h")
+    rows = [line.split("\t") for line in lines]
+    assert [row[0] for row in rows] == ["1"] * 3 + ["2"] * 3
+    assert [row[2] for row in rows] == [t.text for ranked in found for t in ranked]
+    assert [float(row[1]) for row in rows] == pytest.approx([t.score for r in found for t in r], abs=1e-4)
+
+
+def test_samples_are_the_same_for_a_seed_however_the_lines_come(translate, translator, monkeypatch):
+    words = ("--sample", 2, "--temperature", 0.9, "--top-k", 40, "--top-p", 0.95, "--seed", 9)
+    texts = ["abc", "head", "bed", "abc"]
+    found = translator.sample(texts, 2, temperature=0.9, top_k=40, top_p=0.95, seed=9)
+    want = [f"{line}\t{' '.join(t.text.splitlines())}" for line, ranked in enumerate(found, 1) for t in ranked]
+    assert translate(*words, stdin="\n".join(texts))[1] == want
+    monkeypatch.setattr(workflow, "CHUNK_LINES", 1)
+    assert translate(*words, stdin="\n".join(texts))[1] == want
+    assert translate("--sample", 2, "--seed", 8, stdin="\n".join(texts))[1] != want
+
+
+def test_minimum_bayes_risk(translate, translator):
+    found = [t.text for t in translator.hypotheses(["abcdef"], n_best=8)[0]]
+    best = found[choose_by_risk(found)]
+    assert translate("--mbr", 8, stdin="abcdef\n")[1] == [best]
+    two = translate("--mbr", 8, "--n-best", 2, stdin="abcdef\n")[1]
+    assert two[0] == f"1\t{best}" and two[1].removeprefix("1\t") in found
+    drawn = [t.text for t in translator.sample(["abcdef"], 6, seed=3)[0]]
+    chosen = translate("--mbr", 6, "--sample", 1, "--seed", 3, stdin="abcdef\n")[1]
+    assert chosen == [" ".join(drawn[choose_by_risk(drawn)].splitlines())]
+
+
+def test_an_ensemble(translate, tiny_model, translator, tmp_path):
+    import torch
+
+    from seqloom.models.weights import save_weights
+
+    other = shutil.copytree(tiny_model, tmp_path / "other")
+    changed = Translator.load(other)
+    with torch.no_grad():
+        changed.model.output.bias.add_(torch.linspace(0, 5, len(changed.tokenizers.target)))
+    save_weights(changed.model, other / "model.safetensors")
+    best = Translator.load_ensemble([tiny_model, other, other]).hypotheses(["abcdef"])[0][0]
+    words = ("--with", other, "--with", other, "--scores")
+    assert translate(*words, stdin="abcdef\n")[1] == [f"{best.score:.4f}\t{best.text}"]
+    assert best.score != translator.hypotheses(["abcdef"])[0][0].score
+    code, _, err = translate("--with", tmp_path / "none", stdin="abc\n")
+    assert code == 4 and "no such folder" in err

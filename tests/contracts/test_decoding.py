@@ -7,19 +7,31 @@ import pytest
 import torch
 from torch import Tensor
 
+from seqloom.decode.beam import beam_search
 from seqloom.decode.hypothesis import Hypothesis
+from seqloom.decode.options import SampleOptions, SearchOptions
+from seqloom.decode.rules import Rules
+from seqloom.decode.sample import sample
 from seqloom.decode.score import score
-from seqloom.decode.search import beam_search, search
+from seqloom.decode.search import search
+from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq
+from seqloom.models.attention import read_attention
+from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import BOS, EOS, PAD
+
+
+def padded(hypotheses: list[Hypothesis]) -> tuple[Tensor, Tensor]:
+    """What the outputs of one sentence read and write, (N, T) both."""
+    rows = [[*h.ids, *[EOS] * h.ended] for h in hypotheses]
+    longest = max(map(len, rows))
+    written = torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
+    return torch.cat([torch.full((len(rows), 1), BOS), written[:, :-1]], 1), written
 
 
 def forced(model: Seq2Seq, memory: Memory, hypotheses: list[Hypothesis]) -> list[float]:
     """The teacher-forced log-probability of each output of one sentence, all in one padded batch."""
-    rows = [[*h.ids, *[EOS] * h.ended] for h in hypotheses]
-    longest = max(map(len, rows))
-    written = torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
-    before = torch.cat([torch.full((len(rows), 1), BOS), written[:, :-1]], 1)
+    before, written = padded(hypotheses)
     return score(model, memory, before, written, written != PAD).tolist()
 
 
@@ -41,9 +53,48 @@ def test_every_n_best_score_is_its_teacher_forced_score(model: Seq2Seq, memory: 
         assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
 
 
+PREFIXES = [(5, 4), (), (8,), (6, 6, 7)]
+
+
+def test_options_keep_scores_honest(model: Seq2Seq, memory: Memory) -> None:
+    """Minimum length, no-repeat n-grams and a prefix choose other outputs, never other log-probabilities."""
+    options = SearchOptions(beam=4, n_best=4, min_length=3, no_repeat_ngram=2, max_length=7)
+    found = search(model, memory, options, prefixes=PREFIXES)
+    drawn = sample(model, memory, SampleOptions(num=2), options, seeds=[1, 2, 3, 4], prefixes=PREFIXES)
+    for row, outputs in enumerate([*map(list.__add__, found, drawn)]):
+        want = forced(model, repeat(memory, row, len(outputs)), outputs)
+        assert [h.log_prob for h in outputs] == pytest.approx(want, rel=1e-5)
+        for h in outputs:
+            pairs = list(itertools.pairwise(h.ids))
+            assert len(set(pairs)) == len(pairs)
+            assert len(h.ids) >= 3 and h.ids[: len(PREFIXES[row])] == PREFIXES[row]
+
+
+def test_coverage_is_read_from_any_attention(model: Seq2Seq, memory: Memory) -> None:
+    """cp = 0.5 * sum_j log(min(sum_i alpha_ij, 1)), from the weights of one teacher-forced pass."""
+    trace = Trace()
+    model.hidden(torch.full((4, 1), BOS), memory, trace)
+    options = SearchOptions(beam=4, n_best=4, coverage_penalty=0.5, max_length=6)
+    if read_attention(trace) is None:
+        with pytest.raises(UsageError, match="has no attention"):
+            search(model, memory, options)
+        return
+    for row, found in enumerate(search(model, memory, options)):
+        trace = Trace()
+        before, written = padded(found)
+        model.hidden(before, repeat(memory, row, len(found)), trace)
+        weights = read_attention(trace)
+        assert weights is not None
+        total = (weights * (written != PAD)[..., None]).sum(1)[:, memory.mask[row]]
+        covered = total.clamp(max=1).log().sum(1).tolist()
+        want = [h.log_prob / (len(h.ids) + h.ended) + 0.5 * cover for h, cover in zip(found, covered, strict=True)]
+        assert [h.score for h in found] == pytest.approx(want, rel=1e-5)
+
+
 def test_beam_one_is_greedy(model: Seq2Seq, memory: Memory) -> None:
+    options = SearchOptions(beam=1)
     with torch.inference_mode():
-        beams = beam_search(model, memory, torch.full((4,), 7), 1, 1, 1.0)
+        beams = beam_search(model, memory, torch.full((4,), 7), options, Rules.of(options, None, memory))
     greedy = search(model, memory, beam=1, max_length=7)
     assert all(alike(a, b) for a, b in zip(greedy, beams, strict=True))
 

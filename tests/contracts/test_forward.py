@@ -12,7 +12,7 @@ from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import PAD
 
 BEAMS = 3
-NOT_ATTENTION = ("gate.", "state.")
+NOT_ATTENTION = (".gate.", ".state.")
 
 
 def close(a: Tensor, b: Tensor) -> bool:
@@ -87,7 +87,7 @@ def test_attention_weights(model: Seq2Seq, shape: dict[str, object], source: Ten
     """They sum to 1, and are exactly 0 on padding and on what is yet to come."""
     trace, mask = Trace(), source != PAD
     model.hidden(target, model.encode(source, mask, trace), trace)
-    names = [name for name in trace.names() if not name.startswith(NOT_ATTENTION)]
+    names = [name for name in trace.names() if not any(part in name for part in NOT_ATTENTION)]
     assert bool(names) == (shape.get("attention", "additive") != "none")
     for name in names:
         for weights in trace[name]:
@@ -98,7 +98,9 @@ def test_attention_weights(model: Seq2Seq, shape: dict[str, object], source: Ten
                 visible = mask[:, None].expand_as(flat)
             else:
                 visible = torch.ones_like(weights, dtype=torch.bool).tril().flatten(1, -2)
-            assert torch.equal(flat > 0, visible) and (flat[~visible] == 0).all()
+            assert (flat[~visible] == 0).all()
+            if shape.get("cell") != "rnn_relu":  # without bounds its scores differ by more than exp can show
+                assert (flat[visible] > 0).all()
 
 
 def test_traced_and_untraced_agree(model: Seq2Seq, memory: Memory, source: Tensor, target: Tensor) -> None:
@@ -167,13 +169,15 @@ def test_a_step_leaves_its_state_as_it_was(model: Seq2Seq, memory: Memory, targe
 
 
 def test_saved_weights_are_the_whole_model(
-    model: Seq2Seq, build_like: Callable[..., Seq2Seq], memory: Memory, source: Tensor, target: Tensor
+    model: Seq2Seq, build_like: Callable[..., Seq2Seq], source: Tensor, target: Tensor
 ) -> None:
+    def logits(any_model: Seq2Seq) -> Tensor:
+        return any_model.project(any_model.hidden(target, any_model.encode(source, source != PAD)))
+
     other = build_like(seed=2)
-    want = model.project(model.hidden(target, memory))
-    assert not close(other.project(other.hidden(target, other.encode(source, source != PAD))), want)
+    assert not close(logits(other), logits(model))
     other.load_state_dict(model.state_dict())
-    assert torch.equal(other.project(other.hidden(target, other.encode(source, source != PAD))), want)
+    assert torch.equal(logits(other), logits(model))
 
 
 def test_logits_have_one_place_a_target_token(model: Seq2Seq, memory: Memory, target: Tensor) -> None:

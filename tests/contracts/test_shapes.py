@@ -49,8 +49,19 @@ def test_step_wants_keys_of_the_same_sentences(
 def test_step_wants_a_state_of_its_rows(model: Seq2Seq, memory: Memory, target: Tensor) -> None:
     one = memory.select(torch.tensor([0]))
     _, state = model.step(target[:1], model.start(one), one)
-    with pytest.raises(TypeCheckError):
+    with pytest.raises((TypeCheckError, RuntimeError)):
         model.step(target, state, one)  # four hypotheses of one sentence, the past of a single one
+
+
+def test_step_wants_the_same_number_of_beams_for_each_sentence(
+    model: Seq2Seq, shape: dict[str, Any], memory: Memory, target: Tensor
+) -> None:
+    """Five hypotheses of four sentences; 5 x 4 tokens would divide by four, and each would see another's source."""
+    if shape.get("attention") == "none":
+        pytest.skip("no attention: a state of its own is all a hypothesis needs")
+    rows = torch.tensor([0, 1, 2, 3, 3])
+    with pytest.raises((RuntimeError, TypeCheckError)):
+        model.step(target[rows, :4], select_rows(model.start(memory), rows), memory)
 
 
 def test_project_wants_vectors(model: Seq2Seq, memory: Memory, target: Tensor) -> None:

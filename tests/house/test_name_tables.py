@@ -11,8 +11,11 @@ REGISTRIES = {
     "MODELS": ("seqloom.models.build:MODELS", set()),
     "CELLS": ("seqloom.nn.cells:CELLS", set()),
     "ATTENTIONS": ("seqloom.nn.scores:SCORES", {"none"}),
+    "DECODERS": ("seqloom.models.rnn:DECODERS", set()),
     "POSITIONS": ("seqloom.nn.positions:POSITIONS", set()),
     "TOKENIZERS": ("seqloom.text.learn:LEARNERS", set()),
+    "TARGET_TOKENIZERS": ("seqloom.text.learn:LEARNERS", {"same"}),
+    "OPTIMIZERS": ("seqloom.train.optim:OPTIMIZERS", set()),
     "SCHEDULES": ("seqloom.train.optim:SCHEDULES", set()),
 }
 

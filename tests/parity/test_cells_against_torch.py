@@ -1,15 +1,26 @@
-"""Our cells against torch.nn.RNN, LSTM and GRU by copying weights: values and gradients, equation and fast path."""
+"""Our cells against torch.nn.RNN, LSTM and GRU by copying weights: values and gradients, equation and fast paths."""
+
+from functools import partial
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.nn.cells import CELLS, Cell, CellState, FusedGRUCell, GRUCell
-from seqloom.nn.recurrent import Recurrent, scan
+from seqloom.nn.late import Late
+from seqloom.nn.recurrent import Recurrent, scan, scan_fused, scan_steps
 from seqloom.nn.trace import Trace
 
-TORCH = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru_fused": nn.GRU}
+TORCH = {"rnn": nn.RNN, "rnn_relu": partial(nn.RNN, nonlinearity="relu"), "lstm": nn.LSTM, "gru_fused": nn.GRU}
+PATHS = {  # the equation as it stands, with late products, and torch's kernel
+    "equation": lambda cell, x, start, mask: scan_steps(cell, x, start, mask, F.linear, None),
+    "late": lambda cell, x, start, mask: scan_steps(cell, x, start, mask, Late().linear, None),
+    "kernel": scan_fused,
+    "chosen": scan,
+    "traced": lambda cell, x, start, mask: scan(cell, x, start, mask, Trace()),
+}
 B, T, E, H = 4, 6, 5, 3
 LENGTHS = torch.tensor([4, 6, 1, 3])
 MASK = torch.arange(T) < LENGTHS[:, None]
@@ -62,14 +73,14 @@ def run_torch(network: nn.RNNBase, x: Tensor, state: CellState | None = None) ->
     return pad_packed_sequence(outputs, batch_first=True)[0], [*last] if isinstance(last, tuple) else [last]
 
 
-@pytest.mark.parametrize("path", ["equation", "fast"])
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("kind", TORCH)
 def test_one_cell(kind: str, path: str) -> None:
     cell, network = make_cell(kind), TORCH[kind](E, H, batch_first=True).double()
     copy_into(network, "_l0", cell)
     x, x_torch = (torch.randn(B, T, E, dtype=torch.float64, generator=seeded(1)).requires_grad_() for _ in range(2))
     start = tuple(torch.randn(B, H, dtype=torch.float64) for _ in range(cell.num_states))
-    outputs, last = scan(cell, x, start, MASK, Trace() if path == "equation" else None)
+    outputs, last = PATHS[path](cell, x, start, MASK)
     want, want_last = run_torch(network, x_torch, start)
     outputs = outputs * MASK[..., None]
     close(outputs, want)
@@ -87,29 +98,55 @@ def seeded(seed: int) -> torch.Generator:
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_equation_equals_fast_path(kind: str) -> None:
-    """With and without padding, from any state, every gradient included; for cells without a kernel both are one."""
+def test_every_path_is_the_equation(kind: str) -> None:
+    """With and without padding, from any state, every gradient included; `gru` has no kernel."""
     cell = make_cell(kind)
-    start = tuple(torch.randn(B, H, dtype=torch.float64) for _ in range(cell.num_states))
+    start = tuple(torch.randn(B, H, dtype=torch.float64, requires_grad=True) for _ in range(cell.num_states))
     for mask in (None, MASK):
-        gradients = []
-        for trace in (None, Trace()):
+        found = {}
+        for path, run in PATHS.items():
             x = torch.randn(B, T, E, dtype=torch.float64, generator=seeded(2)).requires_grad_()
-            outputs, last = scan(cell, x, start, mask, trace)
+            if (done := run(cell, x, start, mask)) is None:
+                assert (path, kind) == ("kernel", "gru")
+                continue
+            outputs, last = done
             visible = outputs if mask is None else outputs * mask[..., None]
             loss = (visible**3).sum() + sum(s.exp().sum() for s in last)
-            gradients.append([visible, *last, *torch.autograd.grad(loss, [x, *cell.parameters()])])
-        for fast, equation in zip(*gradients, strict=True):
-            close(fast, equation)
+            found[path] = [visible, *last, *torch.autograd.grad(loss, [x, *start, *cell.parameters()])]
+        assert len(found) >= 4
+        for parts in zip(*found.values(), strict=True):
+            for part in parts[1:]:
+                close(part, parts[0])
+
+
+def test_without_a_gradient_the_kernel_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, used = make_cell("lstm"), []
+    fused = cell.fused
+    monkeypatch.setattr(cell, "fused", lambda *given: used.append(given) or fused(*given))
+    x = torch.randn(B, T, E, dtype=torch.float64)
+    want, _ = scan(cell, x, cell.start(B), MASK)
+    assert not used
+    with torch.no_grad():
+        got, _ = scan(cell, x, cell.start(B), MASK)
+    assert used
+    close(got[MASK], want[MASK])
+
+
+def test_the_relu_cell_starts_as_a_sum() -> None:
+    """W_h = 1 and no bias: positive inputs add up."""
+    cell = CELLS["rnn_relu"](E, H).double()
+    x = torch.rand(B, H, dtype=torch.float64)
+    (h,) = cell.advance(x, cell.advance(x, cell.start(B)))
+    close(h, 2 * x)
 
 
 @pytest.mark.parametrize("kind", TORCH)
 def test_layers_in_both_directions(kind: str) -> None:
-    ours = Recurrent(kind, E, 2 * H, layers=2, bidirectional=True, dropout=0.0).double()
+    ours = Recurrent(kind, E, 2 * H, layers=2, directions=("forward", "backward"), dropout=0.0).double()
     network = TORCH[kind](E, H, num_layers=2, bidirectional=True, batch_first=True).double()
     cells = {}
     for depth, layer in enumerate(ours.layers):
-        cells |= {f"_l{depth}": layer.forward_cell, f"_l{depth}_reverse": layer.backward_cell}
+        cells |= {f"_l{depth}": layer.cells[0], f"_l{depth}_reverse": layer.cells[1]}
     for suffix, cell in cells.items():
         for parameter in cell.parameters():
             nn.init.normal_(parameter, std=0.7)
@@ -125,6 +162,21 @@ def test_layers_in_both_directions(kind: str) -> None:
     (want**2).sum().backward()
     for suffix, cell in cells.items():
         check_gradients(network, suffix, cell)
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_read_back_to_front(kind: str) -> None:
+    """Each annotation stands at its word; the last state is the one after the first word; recordings likewise."""
+    ours = Recurrent(kind, E, H, layers=1, directions=("backward",), dropout=0.0).double()
+    x, trace = torch.randn(B, T, E, dtype=torch.float64), Trace()
+    outputs, ((h, *_),) = ours(x, MASK, trace)
+    close(outputs, ours(x, MASK)[0])
+    for row, length in enumerate(LENGTHS.tolist()):
+        backwards = x[row : row + 1, :length].flip(1)
+        want, _ = scan(ours.layers[0].cells[0], backwards, ours.layers[0].cells[0].start(1))
+        close(outputs[row, :length], want[0].flip(0))
+        close(h[row], outputs[row, 0])
+        close(trace["backward.0.state.hidden"][0][row, :length], outputs[row, :length])
 
 
 def test_gru_resets_before_the_product() -> None:

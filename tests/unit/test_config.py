@@ -82,7 +82,7 @@ def test_an_override_reads_as_toml_or_as_a_bare_word(override, section, name, wa
     [
         ("model.attenton=none", "model.attenton: no such setting. Did you mean 'attention'?"),
         ("modle.width=3", "modle: no such section. Did you mean 'model'?"),
-        ("model.cell=lsmt", "allowed: rnn, lstm, gru, gru_fused. Did you mean 'lstm'?"),
+        ("model.cell=lsmt", "allowed: rnn, rnn_relu, lstm, gru, gru_fused. Did you mean 'lstm'?"),
         ("model.width=wide", "want int, got str"),
         ("model.width=2.5", "want int, got float"),
         ("model.width=true", "want int, got bool"),
@@ -115,6 +115,42 @@ def test_rules_between_settings_hold_only_where_they_apply():
     assert load_config(overrides=one_way).model.width == 255
     with pytest.raises(UsageError, match="two directions"):
         load_config(overrides=one_way[:2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("model.width=8 model.encoder_width=7", "model.encoder_width = 7 does not divide into two directions"),
+        ("data.reverse_source=true", "set it or model.bidirectional to false"),
+        ("model.attention=dot model.encoder_width=512", "model.encoder_width = 512 must be model.width = 256"),
+        ("model.feed_context=true", "model.feed_context is for model.attention = none"),
+        ("model.maxout=256 model.decoder=luong", "use model.decoder = bahdanau"),
+        ("model.maxout=256 model.attention=none", "model.feed_context = true"),
+        ("model.maxout=100", "must be their width (256)"),
+        ("model.maxout=100 model.embed_size=64", "must be their width (64)"),
+        ("model.kind=transformer data.reverse_source=true", "for model.kind = rnn"),
+        ("model.kind=transformer model.init_range=0.1", "for model.kind = rnn"),
+        ("model.kind=transformer model.width=12 model.positions=rotary", "12 / 4, must be even"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings, said):
+    text = fault(["model.kind=rnn", *settings.split()])
+    assert "1 wrong setting" in text
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "model.width=8 model.bidirectional=false model.encoder_width=7 model.attention=bilinear",
+        "data.reverse_source=true model.bidirectional=false",
+        "model.feed_context=true model.attention=none model.maxout=256",
+        "model.maxout=100 model.tied=false",
+        "model.kind=transformer model.width=12 model.heads=2 model.positions=rotary",
+    ],
+)
+def test_settings_that_do(settings):
+    assert load_config(overrides=["model.kind=rnn", *settings.split()])
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from seqloom.train.checkpoint import list_checkpoints, newest_checkpoint
 from seqloom.train.clock import Clock
 from seqloom.train.log import MetricsLog
 from seqloom.train.loop import Loop, steps_to_average
+from seqloom.train.optim import OPTIMIZERS
 from seqloom.train.progress import make_progress
 from seqloom.train.signals import StopFlag
 from seqloom.train.state import RunState
@@ -44,7 +45,7 @@ class Line(nn.Module):
         super().__init__()
         self.w = nn.Parameter(torch.tensor([0.5, -0.5]))
 
-    def loss(self, x: torch.Tensor) -> Loss:
+    def loss(self, x: torch.Tensor, progress: float) -> Loss:
         noise = torch.rand(()) * 0.1  # stands for dropout: the seed of the step must decide it
         total = ((self.w[0] * x + self.w[1] - 3 * x).square() * (1 + noise)).sum()
         return Loss(total, total.detach(), len(x))
@@ -92,7 +93,7 @@ def test_two_batches_accumulated_equal_one_of_both(tmp_path: Path) -> None:
 
     def no_noise(loop: Loop) -> Loop:
         model = loop.model
-        loop.loss_of = lambda x: Loss(*[(((model.w[0] - 3) * x + model.w[1]) ** 2).sum()] * 2, len(x))  # type: ignore
+        loop.loss_of = lambda x, _: Loss(*[(((model.w[0] - 3) * x + model.w[1]) ** 2).sum()] * 2, len(x))  # type: ignore
         return loop
 
     apart = no_noise(make_loop(tmp_path / "a", max_steps=2, accumulate=2))
@@ -108,19 +109,32 @@ def test_epochs_follow_each_other_with_their_own_plans(tmp_path: Path) -> None:
     assert (loop.state.step, loop.state.epoch, loop.state.batch, loop.state.tokens) == (12, 3, 0, 24)
 
 
-def test_resumed_from_any_step_ends_in_the_same_bits(tmp_path: Path) -> None:
-    whole = make_loop(tmp_path / "whole", max_steps=9)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_resumed_from_any_step_ends_in_the_same_bits(tmp_path: Path, optimizer: str) -> None:
+    settings = {"optimizer": optimizer, "learning_rate": 0.1}
+    whole = make_loop(tmp_path / "whole", max_steps=9, **settings)
     whole.run()
     for stop_after in range(1, 9):
         folder = tmp_path / str(stop_after)
-        first = make_loop(folder, max_steps=stop_after, save_every=1)
+        first = make_loop(folder, max_steps=stop_after, save_every=1, **settings)
         first.run()
-        second = make_loop(folder, max_steps=9)
+        assert not torch.equal(first.model.w, whole.model.w)
+        second = make_loop(folder, max_steps=9, **settings)
         checkpoint = newest_checkpoint(folder / "checkpoints", warn=pytest.fail)
         assert checkpoint is not None
         second.resume(checkpoint)
         second.run()
         assert torch.equal(second.model.w, whole.model.w)
+
+
+def test_the_loss_is_told_how_far_the_run_is(tmp_path: Path) -> None:
+    """Scheduled sampling grows with it; it is the same after a resume."""
+    for settings, want in [({"max_steps": 4}, [0, 0.25, 0.5, 0.75]), ({"max_epochs": 1}, [0, 0.25, 0.5, 0.75])]:
+        loop, seen = make_loop(tmp_path / next(iter(settings)), **settings), []
+        original = loop.loss_of
+        loop.loss_of = lambda x, progress, seen=seen, original=original: seen.append(progress) or original(x, progress)
+        loop.run()
+        assert seen == want
 
 
 def test_a_bad_gradient_changes_nothing_and_twenty_end_the_run(tmp_path: Path) -> None:
@@ -183,10 +197,10 @@ def test_a_stop_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     loop = make_loop(tmp_path, stop=stop, max_steps=100, save_every=50)
     original, seen = loop.loss_of, []
 
-    def loss_of(batch: torch.Tensor) -> Any:
+    def loss_of(batch: torch.Tensor, progress: float) -> Any:
         seen.append(batch)
         stop.signal = 2 if len(seen) == 7 else 0
-        return original(batch)
+        return original(batch, progress)
 
     loop.loss_of = loss_of
     with pytest.raises(Interrupted, match="same command") as caught:

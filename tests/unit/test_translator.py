@@ -16,7 +16,8 @@ from seqloom.models.build import build_model
 from seqloom.models.weights import load_weights, save_weights, stored_tensors
 from seqloom.runtime.folder import open_run
 from seqloom.runtime.inputs import prepare
-from seqloom.runtime.translator import NOTHING, Translation, Translator
+from seqloom.runtime.parts import NOTHING, Translation
+from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import EOS
@@ -75,9 +76,9 @@ def test_a_text_gives_a_text_and_a_list_a_list(rnn):
 
 def test_results_come_in_the_order_of_the_input(rnn):
     """Untrained, it says much the same of everything; the probabilities tell the texts apart."""
-    texts = ["a" * n for n in (30, 3, 17, 1, 9)] + TEXTS[:4]
-    together = [found[0].log_prob for found in rnn.hypotheses(texts)]
-    alone = [rnn.hypotheses([text])[0][0].log_prob for text in texts]
+    texts = ["the mat the mat", "où", "a", "dort dort", "bb bb", *TEXTS[:4]]
+    together = [found[0].log_prob for found in rnn.hypotheses(texts, min_length=8)]
+    alone = [rnn.hypotheses([text], min_length=8)[0][0].log_prob for text in texts]
     assert together == pytest.approx(alone, abs=1e-4)
     assert min(abs(a - b) for place, a in enumerate(alone) for b in alone[:place]) > 2e-4
 
@@ -193,10 +194,32 @@ def test_a_beam_out_of_reason_is_refused_even_without_text(rnn, beam, n_best):
             rnn.hypotheses(texts, beam=beam, n_best=n_best)
 
 
-def test_a_beam_wider_than_the_vocabulary(tmp_path):
-    tiny = Translator.load(make_run(tmp_path / "tiny", *RNN, "text.vocab_size=260"))
-    found = tiny.hypotheses(["a"], beam=300, n_best=300)[0]
-    assert len(found) == 300
+def test_a_beam_larger_than_the_vocabulary(tmp_path):
+    settings = (*RNN, "text.tokenizer=word", "text.vocab_size=9")
+    tiny = Translator.load(make_run(tmp_path / "tiny", *settings, "decode.beam=12"))
+    size = len(tiny.tokenizers.target)
+    assert size == 9
+    for ask in (
+        lambda: tiny.hypotheses(["a"], beam=10),
+        lambda: tiny.hypotheses(["a"], n_best=10),
+        lambda: tiny.alternatives(["a"], 10, beam=1),
+    ):
+        with pytest.raises(UsageError, match=r"= 10: the model's vocabulary has 9 tokens; want at most that many"):
+            ask()
+    assert len(tiny.hypotheses(["a"], n_best=9)[0]) == 9
+    assert tiny.options().beam == 9  # the model's own setting is no mistake of the caller
+
+
+def test_many_hypotheses_take_fewer_sentences_at_once(rnn, monkeypatch):
+    sizes = []
+    encode = rnn.model.encode
+    monkeypatch.setattr(rnn.model, "encode", lambda src, mask: sizes.append(len(src)) or encode(src, mask))
+    rnn.sample(["a"] * 5, 400, max_length=2)
+    assert sizes == [2, 2, 1]
+    rnn.hypotheses(["a"] * 3, beam=260, max_length=2)
+    assert sizes[3:] == [3]
+    rnn.alternatives(["a"] * 3, 260, beam=2, max_length=2)
+    assert sizes[4:] == [1, 1, 1]
 
 
 def test_devices(rnn_run):

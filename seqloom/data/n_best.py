@@ -1,0 +1,94 @@
+"""N-best lists in the form that Moses made common: `id ||| text ||| features ||| score`, ids from 0, best first.
+
+Fewer fields (`id ||| text ||| score`) are read too, and further ones (alignments) are kept. An id for each source line,
+in order: a list that does not fit its source is refused, with the line, before anything is scored.
+"""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from seqloom.data.lines import Fault, read_lines
+from seqloom.errors import DataError
+
+BAR = "|||"
+FORM = f"id {BAR} text {BAR} features {BAR} score"
+
+
+class Candidate(msgspec.Struct, frozen=True, gc=False):
+    text: str
+    score: float
+    features: str = ""
+    rest: tuple[str, ...] = ()  # what stands behind the score
+
+    def render(self, number: int, score: float, features: str) -> str:
+        """The line of this candidate with another score and these features added."""
+        added = f"{self.features} {features}".strip()
+        return f" {BAR} ".join([str(number), self.text, added, f"{score:.6f}", *self.rest])
+
+
+def read_n_best(path: Path, num_sources: int) -> list[list[Candidate]]:
+    """The candidates of each source line."""
+    lists: list[list[Candidate]] = []
+    for line, text in enumerate(whole_lines(path), 1):
+        number, candidate = parse_candidate(text, f"{path}, line {line}")
+        if not 0 <= number < num_sources:
+            raise DataError(
+                f"{path}, line {line}: id {number}; the source has {num_sources:,} lines: ids 0 to "
+                f"{num_sources - 1:,}. Give the source that these are candidates for."
+            )
+        if number not in (len(lists) - 1, len(lists)):
+            raise DataError(f"{path}, line {line}: {misplaced(number, len(lists) - 1)}")
+        if number == len(lists):
+            lists.append([])
+        lists[number].append(candidate)
+    if len(lists) < num_sources:
+        end = f"ends with id {len(lists) - 1}" if lists else "holds no candidate"
+        raise DataError(
+            f"{path}: {end}; the source has {num_sources:,} lines, the last of them id {num_sources - 1}. "
+            "Is the file cut off?"
+        )
+    return lists
+
+
+def misplaced(number: int, last: int) -> str:
+    if last < 0:
+        return f"the first id is {number}; ids count the lines of the source from 0."
+    if number < last:
+        return f"id {number} after id {last}: want ids in order. `sort -s -n -k1,1` puts them so."
+    return f"id {number} after id {last}: no candidate for id {last + 1}. Every source line needs at least one."
+
+
+def parse_candidate(text: str, where: str) -> tuple[int, Candidate]:
+    fields = [field.strip() for field in text.split(BAR)]
+    if len(fields) < 3:
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        raise DataError(
+            f"{where}: {len(fields)} field(s) between {BAR}: {shown!r}. Want {FORM}, or id {BAR} text {BAR} score."
+        )
+    if not (fields[0].isascii() and fields[0].isdecimal() and len(fields[0]) < 18):
+        raise DataError(
+            f"{where}: id {fields[0]!r}: want the number of a source line, counted from 0. The form is {FORM}."
+        )
+    features, score, *rest = fields[2:] if len(fields) > 3 else ["", fields[2]]
+    return int(fields[0]), Candidate(fields[1], parse_score(score, where), features, tuple(rest))
+
+
+def parse_score(text: str, where: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise DataError(f"{where}: score {text!r}: want a number, the higher the better. The form is {FORM}.")
+    return score
+
+
+def whole_lines(path: Path) -> Iterator[str]:
+    """The lines of a file in which every line counts: one that is no text is refused."""
+    for line in read_lines(path):
+        if isinstance(line, Fault):
+            raise DataError(f"{path}, line {line.line}: {line.kind}: {line.detail}. Convert the file to UTF-8.")
+        yield line

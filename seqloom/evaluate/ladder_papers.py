@@ -1,0 +1,41 @@
+"""What the papers reached, rung by rung. All on data and metrics of their own: the steps compare, the levels do not."""
+
+from dataclasses import dataclass
+
+WMT_FR, WMT_DE = "WMT14 en-fr", "WMT14 en-de"
+CAPTIONS = "Multi30k de-en"
+TOKENISED, LOWERED = "BLEU, tokenised", "BLEU, lowercased, greedy"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    rung: str  # the one it stands beside
+    system: str
+    bleu: float
+    metric: str
+    data: str
+    source: str
+
+
+PUBLISHED = (
+    Published("lstm", "LSTM, 4 layers of 1000", 26.17, TOKENISED, WMT_FR, "Sutskever et al. 2014"),
+    Published("lstm-reversed", "the same, source reversed", 30.59, TOKENISED, WMT_FR, "Sutskever et al. 2014"),
+    Published("lstm-reversed", "five of these, beam 12", 34.81, TOKENISED, WMT_FR, "Sutskever et al. 2014"),
+    Published("gru", "RNNencdec-30", 13.93, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
+    Published("gru", "RNNencdec-50", 17.82, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
+    Published("rnnsearch-additive", "RNNsearch-30", 21.50, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
+    Published("rnnsearch-additive", "RNNsearch-50", 26.75, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
+    Published("rnnsearch-additive", "RNNsearch-50, trained longer", 28.45, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
+    Published("transformer", "big", 28.4, TOKENISED, WMT_DE, "Vaswani et al. 2017"),
+    Published("transformer", "big", 41.8, TOKENISED, WMT_FR, "Vaswani et al. 2017"),
+    Published("lstm", "LSTM, fixed vector", 13.76, LOWERED, CAPTIONS, "public tutorial notebooks"),
+    Published("gru", "GRU, context fed at every step", 20.61, LOWERED, CAPTIONS, "public tutorial notebooks"),
+    Published("rnnsearch-additive", "additive attention", 28.30, LOWERED, CAPTIONS, "public tutorial notebooks"),
+    Published("transformer", "Transformer", 36.52, LOWERED, CAPTIONS, "public tutorial notebooks"),
+)
+
+
+def published_beside(rung: str) -> str:
+    """The papers' scores that stand beside this rung, in a few words; the notebooks' are in the table alone."""
+    rows = [row for row in PUBLISHED if row.rung == rung and row.data != CAPTIONS]
+    return "; ".join(f"{row.system} {row.bleu:g} ({row.data})" for row in rows)

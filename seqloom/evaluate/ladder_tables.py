@@ -1,0 +1,165 @@
+"""From the ladder's document (report.json) to the tables and sentences of its pages."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from seqloom.evaluate.ladder_pages import Block, Heading, Picture, Table, Text
+from seqloom.evaluate.ladder_papers import published_beside
+from seqloom.evaluate.metrics import NAMES
+
+SCORES_CHART, LENGTH_CHART, LOSS_CHART = "scores-by-rung.png", "bleu-by-length.png", "loss-by-minutes.png"
+SAYS = {
+    SCORES_CHART: "score of each rung with its 95 % interval",
+    LENGTH_CHART: "BLEU by source length: the best rung of each family",
+    LOSS_CHART: "validation loss against minutes of training",
+}
+NONE = "-"
+SIGNIFICANT = 0.05
+Document = dict[str, Any]
+Row = dict[str, Any]
+
+
+def done_rows(document: Document) -> list[Row]:
+    return [row for row in document["rungs"] if row["status"] == "done"]
+
+
+def main_metric(document: Document) -> str:
+    """BLEU; for single words, of which BLEU tells little, the share that is exactly right."""
+    done = done_rows(document)
+    by_words = not done or done[0]["beam"]["by_length"][0]["unit"] == "words"
+    return "bleu" if by_words else "exact_match"
+
+
+def shown_metrics(document: Document) -> list[str]:
+    return ["bleu", "chrf"] if main_metric(document) == "bleu" else ["exact_match", "token_error_rate", "bleu", "chrf"]
+
+
+def title_of(document: Document) -> str:
+    languages = [row["languages"] for row in done_rows(document)][:1]
+    return "The ladder" + "".join(f", {source} -> {target}" for source, target in languages if source and target)
+
+
+def make_blocks(document: Document, pictures: Sequence[str]) -> list[Block]:
+    blocks: list[Block] = [
+        *introduce(document),
+        Heading("What each step bought"),
+        step_table(document),
+        *legend(document),
+    ]
+    blocks += [Picture(file, SAYS[file]) for file in pictures]
+    if done_rows(document):
+        blocks += [Heading("BLEU by source length"), length_table(document)]
+        blocks += [Heading("What each rung cost"), cost_table(document)]
+    blocks += [Heading("The papers"), Text(PAPERS), papers_table(document)]
+    blocks += [Heading("The rungs"), recipe_table(document)]
+    return blocks
+
+
+PAPERS = (
+    "None of these numbers is comparable with those above: other data, other metric, far more training. "
+    "What can be compared is the direction of a step."
+)
+
+
+def introduce(document: Document) -> list[Block]:
+    waiting = [row["name"] for row in document["rungs"] if row["status"] == "waiting"]
+    valid = f"validation {document['valid']}" if document["valid"] else "validation held out of it"
+    lines = [
+        f"Training data {document['pairs']}, {valid}, test {document['test']} ({document['sentences']:,} sentences). "
+        f"{document['budget_seconds'] / 60:g} minutes a rung, seed {document['seed']}"
+        + "".join(describe_tokenizer(row) for row in done_rows(document)[:1])
+        + f". Seqloom {document['version']}."
+    ]
+    if waiting:
+        lines.append(f"Not finished: {', '.join(waiting)} still to come.")
+    return [Text(line) for line in lines]
+
+
+def describe_tokenizer(row: Row) -> str:
+    text = row["tokenizer"]
+    return f", {row['threads']} threads, one tokenizer for all ({text['tokenizer']}, {text['vocab_size']:,} tokens)"
+
+
+def step_table(document: Document) -> Table:
+    """The main table: a rung a row, with what it cost in short, what it reached and what the step was worth."""
+    metrics, main = shown_metrics(document), main_metric(document)
+    head = ["rung", "parameters", "minutes", "tokens/s", "valid. loss", *(f"{NAMES[name]} (95 %)" for name in metrics)]
+    head += [f"step: {NAMES[main]}", "p", "published, on other data"]
+    rows = []
+    for row in document["rungs"]:
+        published = published_beside(row["name"]) or NONE
+        if row["status"] == "done":
+            cells = [millions(row["params"]), f"{row['minutes']:.1f}", speed(row), f"{row['valid_loss']:.3f}"]
+            cells += [with_interval(row["beam"][name]) for name in metrics]
+            rows.append([row["name"], *cells, *step_cells(row, main), published])
+        elif row["status"] == "failed":
+            rows.append([row["name"], *[NONE] * (len(head) - 3), f"failed: {row['reason']}", published])
+    return Table(head, rows, frozenset({0, len(head) - 3, len(head) - 1}))
+
+
+def step_cells(row: Row, main: str) -> list[str]:
+    if row["against"] is None:
+        return [NONE, NONE]
+    found = row["against"]["differences"][main]
+    star = " *" if found["p_value"] < SIGNIFICANT else ""
+    return [f"{found['difference']:+.2f} against {row['against']['rung']}", f"{found['p_value']:.3f}{star}"]
+
+
+def legend(document: Document) -> list[Block]:
+    done = done_rows(document)
+    lines = [f"{NAMES[name]}: {done[0]['beam'][name]['signature']}." for name in shown_metrics(document) if done]
+    text = "Beam 5. The step is measured on the same sentences (paired bootstrap); * is significant at 0.05. "
+    return [Text(text + " ".join(lines)), *(Text(f"Note: {warning}") for warning in document["warnings"])]
+
+
+def length_table(document: Document) -> Table:
+    done = done_rows(document)
+    buckets = done[0]["beam"]["by_length"]
+    head = ["rung", *(f"{span(bucket)} ({bucket['sentences']:,})" for bucket in buckets)]
+    rows = [[row["name"], *(f"{bucket['bleu']:.2f}" for bucket in row["beam"]["by_length"])] for row in done]
+    return Table([f"{buckets[0]['unit']} of the source (sentences)", *head[1:]], rows)
+
+
+def span(bucket: Row) -> str:
+    return f"{bucket['least']}-{bucket['most']}" if bucket["most"] else f"{bucket['least']} or more"
+
+
+def cost_table(document: Document) -> Table:
+    main = main_metric(document)
+    head = ["rung", "updates", "epochs", "valid. perplexity", "weights", f"greedy {NAMES[main]} (95 %)"]
+    head += ["sentences/s, beam 5", "sentences/s, greedy"]
+    rows = [
+        [
+            row["name"], f"{row['step']:,}", str(row["epoch"]), f"{math.exp(min(row['valid_loss'], 50)):,.2f}",
+            row["weights"], with_interval(row["greedy"][main]),
+            *(f"{row[search]['sentences_per_second']:,.1f}" for search in ("beam", "greedy")),
+        ]
+        for row in done_rows(document)
+    ]  # fmt: skip
+    return Table(head, rows, frozenset({0, 4}))
+
+
+def papers_table(document: Document) -> Table:
+    rows = [
+        [row["rung"], row["system"], f"{row['bleu']:g}", row["metric"], row["data"], row["source"]]
+        for row in document["published"]
+    ]
+    return Table(["beside", "system", "score", "metric", "data", "source"], rows, frozenset({0, 1, 3, 4, 5}))
+
+
+def recipe_table(document: Document) -> Table:
+    rows = [[row["name"], row["recipe"], row["summary"]] for row in document["rungs"]]
+    return Table(["rung", "recipe", "what it is"], rows, frozenset({0, 1, 2}))
+
+
+def millions(number: int) -> str:
+    return f"{number / 1e6:.1f}M" if number >= 100_000 else f"{number:,}"
+
+
+def speed(row: Row) -> str:
+    return f"{row['tokens_per_second']:,.0f}" if row["tokens_per_second"] is not None else NONE
+
+
+def with_interval(found: Row) -> str:
+    return f"{found['score']:.2f} ({found['low']:.2f} .. {found['high']:.2f})"

@@ -1,0 +1,48 @@
+"""RNNsearch: look at the source before every word, with the state of the step before.
+
+c_i = sum_j alpha_ij h_j,   alpha_i = softmax(score(s_{i-1}, h))
+s_i = f(s_{i-1}, [y_{i-1}; c_i]),   s_0 = tanh(W h<-_1): the backward direction's state at the first word
+output from [y_{i-1}; s_i; c_i]
+
+Bahdanau et al. 2015.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from seqloom.models.api import Memory, State
+from seqloom.models.attentive import AttentiveDecoder
+from seqloom.models.recurrent_sizes import RecurrentSizes
+from seqloom.nn.bridge import Bridge
+from seqloom.nn.cells import CELLS
+from seqloom.nn.late import Late
+from seqloom.nn.readout import Readout
+from seqloom.nn.stack import CellStack
+from seqloom.nn.trace import Trace
+
+
+class BahdanauDecoder(AttentiveDecoder):
+    def __init__(self, sizes: RecurrentSizes) -> None:
+        super().__init__(sizes)
+        one_direction, num_states = sizes.encoder_width // len(sizes.directions), CELLS[sizes.cell].num_states
+        self.bridge = Bridge(one_direction, sizes.width, sizes.decoder_layers, num_states, copy=False)
+        beside = sizes.embed_size + sizes.encoder_width
+        self.stack = CellStack(sizes.cell, beside, sizes.width, sizes.decoder_layers, sizes.dropout)
+        self.readout = Readout(beside + sizes.width, sizes.output_size, maxout=bool(sizes.maxout))
+
+    def start(self, memory: Memory, beams: int) -> State:
+        return [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
+
+    def read(
+        self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
+        """s_i needs c_i, which needs s_{i-1}: one position after the other."""
+        linear = Late().linear
+        states, contexts = [], []
+        for y in self.stack.project_words(words):
+            c = self.look(state[-1][0], memory, linear, trace)
+            state = self.stack.advance(y, c, state, linear, trace)
+            states.append(state[-1][0])
+            contexts.append(c)
+        return self.readout(words, torch.stack(states, 1), torch.stack(contexts, 1)), state

@@ -1,0 +1,53 @@
+"""The decoder without attention: all it knows of the source is what the encoder's last states hold.
+
+s_0 = bridge(h_S);   s_i = f(s_{i-1}, y_{i-1}),       output from s_i                          Sutskever et al. 2014
+feed_context:        s_i = f(s_{i-1}, [y_{i-1}; c]),  output from [y_{i-1}; s_i; c],  c = h_S      Cho et al. 2014
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from seqloom.models.api import Memory, State
+from seqloom.models.recurrent_sizes import RecurrentSizes
+from seqloom.nn.bridge import Bridge
+from seqloom.nn.cells import CELLS
+from seqloom.nn.readout import Readout
+from seqloom.nn.stack import CellStack
+from seqloom.nn.trace import Trace
+
+
+class FixedVectorDecoder(nn.Module):
+    def __init__(self, sizes: RecurrentSizes) -> None:
+        super().__init__()
+        width, embed_size = sizes.width, sizes.embed_size
+        alike = sizes.encoder_width == width and len(sizes.directions) == 1
+        num_states = CELLS[sizes.cell].num_states
+        self.bridge = Bridge(sizes.encoder_width, width, sizes.decoder_layers, num_states, copy=alike)
+        self.feed_context = sizes.feed_context
+        context_size = sizes.encoder_width if sizes.feed_context else 0
+        self.stack = CellStack(sizes.cell, embed_size + context_size, width, sizes.decoder_layers, sizes.dropout)
+        self.readout: nn.Module
+        if sizes.feed_context:
+            self.readout = Readout(embed_size + width + context_size, sizes.output_size, maxout=bool(sizes.maxout))
+        else:
+            self.readout = nn.Identity() if width == embed_size else nn.Linear(width, embed_size)
+
+    def project_keys(self, annotations: Float[Tensor, "B S C"]) -> None:
+        """There are none: nobody looks back at the source."""
+
+    def start(self, memory: Memory, beams: int) -> State:
+        cells = [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
+        context = memory.last[-1][0].repeat_interleave(beams, 0) if self.feed_context else None
+        return {"cells": cells, "context": context}
+
+    def read(
+        self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
+        """No step waits for the one before it in a higher layer: each layer reads all k words at once."""
+        if not self.feed_context:
+            s, cells = self.stack.scan(words, state["cells"], trace)
+            return self.readout(s), {**state, "cells": cells}
+        context = state["context"][:, None].expand(-1, words.shape[1], -1)  # (R, k, C)
+        s, cells = self.stack.scan(torch.cat([words, context], -1), state["cells"], trace)
+        return self.readout(words, s, context), {**state, "cells": cells}

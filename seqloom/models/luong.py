@@ -1,0 +1,51 @@
+"""Look at the source after every state, and feed what was found back in with the next word.
+
+s_i  = f(s_{i-1}, [y_{i-1}; h~_{i-1}]),   s_0 = bridge(h_S),  h~_0 = 0
+c_i  = sum_j alpha_ij h_j,   alpha_i = softmax(score(s_i, h))
+h~_i = tanh(W [c_i; s_i]),   output from h~_i
+
+Luong et al. 2015, global attention with input feeding.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from seqloom.models.api import Memory, State
+from seqloom.models.attentive import AttentiveDecoder
+from seqloom.models.recurrent_sizes import RecurrentSizes
+from seqloom.nn.bridge import Bridge
+from seqloom.nn.cells import CELLS
+from seqloom.nn.late import Late
+from seqloom.nn.stack import CellStack
+from seqloom.nn.trace import Trace
+
+
+class LuongDecoder(AttentiveDecoder):
+    def __init__(self, sizes: RecurrentSizes) -> None:
+        super().__init__(sizes)
+        width, annotation_size = sizes.width, sizes.encoder_width
+        alike = annotation_size == width and len(sizes.directions) == 1
+        self.bridge = Bridge(annotation_size, width, sizes.decoder_layers, CELLS[sizes.cell].num_states, copy=alike)
+        fed_size = sizes.output_size
+        self.stack = CellStack(sizes.cell, sizes.embed_size + fed_size, width, sizes.decoder_layers, sizes.dropout)
+        self.W = nn.Linear(annotation_size + width, fed_size, bias=False)
+
+    def start(self, memory: Memory, beams: int) -> State:
+        cells = [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
+        return {"cells": cells, "fed": cells[0][0].new_zeros(len(cells[0][0]), self.W.out_features)}
+
+    def read(
+        self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
+    ) -> tuple[Float[Tensor, "R k D"], State]:
+        """The fed vector h~ of each step waits for the attention of the one before it."""
+        linear = Late().linear
+        cells, fed = state["cells"], state["fed"]
+        outputs = []
+        for y in self.stack.project_words(words):
+            cells = self.stack.advance(y, fed, cells, linear, trace)
+            s = cells[-1][0]
+            c = self.look(s, memory, linear, trace)
+            fed = torch.tanh(linear(torch.cat([c, s], -1), self.W.weight))
+            outputs.append(fed)
+        return torch.stack(outputs, 1), {"cells": cells, "fed": fed}

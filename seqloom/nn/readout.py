@@ -1,0 +1,22 @@
+"""From what a decoder knows at a position to one vector that is compared with every word.
+
+tanh      t = tanh(W [y; s; c] + b)
+maxout    t_j = max(t~_{2j-1}, t~_{2j}),   t~ = W [y; s; c] + b        Goodfellow et al. 2013, Bahdanau et al. 2015
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Readout(nn.Module):
+    """The parts side by side -> (..., width); y the word before, s the state, c the context."""
+
+    def __init__(self, input_size: int, width: int, *, maxout: bool) -> None:
+        super().__init__()
+        self.maxout = maxout
+        self.W = nn.Linear(input_size, 2 * width if maxout else width)
+
+    def forward(self, *parts: Float[Tensor, "R k _"]) -> Float[Tensor, "R k D"]:
+        t = self.W(torch.cat(parts, -1))
+        return t.unflatten(-1, (-1, 2)).amax(-1) if self.maxout else torch.tanh(t)

@@ -1,0 +1,56 @@
+"""The cells of a decoder on top of each other: what one layer says, the next one reads.
+
+`scan` goes layer by layer, where all inputs are known before; `advance` goes position by position, where the input of
+a step waits for the top of the step before it: first x = [y; c], a word y and what stands beside it (a context, or the
+vector fed back).
+"""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.nn.cells import CELLS, Cell, CellState, Linear
+from seqloom.nn.dropout import Dropout
+from seqloom.nn.recurrent import scan
+from seqloom.nn.trace import Trace, part_of
+
+
+class CellStack(nn.Module):
+    def __init__(self, cell: str, input_size: int, width: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        sizes = [input_size] + [width] * (layers - 1)
+        self.cells: Sequence[Cell] = nn.ModuleList(CELLS[cell](size, width) for size in sizes)  # type: ignore[assignment]
+        self.dropout = Dropout(dropout)
+
+    def scan(
+        self, x: Float[Tensor, "R k I"], state: list[CellState], trace: Trace | None
+    ) -> tuple[Float[Tensor, "R k H"], list[CellState]]:
+        after = []
+        for depth, (cell, before) in enumerate(zip(self.cells, state, strict=True)):
+            x, last = scan(cell, self.dropout(x) if depth else x, before, None, part_of(trace, str(depth)))
+            after.append(last)
+        return x, after
+
+    def project_words(self, words: Float[Tensor, "R k E"]) -> Float[Tensor, "k R GH"]:
+        """y W_x + b for all k at once: it waits for nothing."""
+        first = self.cells[0]
+        return F.linear(words.transpose(0, 1), first.W_x[:, : words.shape[-1]], first.b)
+
+    def advance(
+        self,
+        y: Float[Tensor, "R GH"],
+        c: Float[Tensor, "R C"],
+        state: list[CellState],
+        linear: Linear,
+        trace: Trace | None,
+    ) -> list[CellState]:
+        """One position up through the layers; y is a projected word, c what stands beside it."""
+        x = y + linear(c, self.cells[0].W_x[:, -c.shape[-1] :])
+        after: list[CellState] = []
+        for depth, (cell, before) in enumerate(zip(self.cells, state, strict=True)):
+            if depth:
+                x = linear(self.dropout(after[-1][0]), cell.W_x) + cell.b
+            after.append(cell.advance(x, before, linear, part_of(trace, str(depth))))
+        return after

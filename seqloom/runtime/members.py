@@ -1,0 +1,57 @@
+"""Which models may answer together: the same ids must mean the same text on both sides."""
+
+from dataclasses import replace
+from typing import Any
+
+from seqloom.config import Config
+from seqloom.errors import UsageError
+from seqloom.runtime.folder import RunFolder
+from seqloom.text.tokenizer import Tokenizer
+
+
+def check_members(runs: list[RunFolder]) -> None:
+    """UsageError that names the two folders, what differs and what to do."""
+    first = runs[0]
+    for other in runs[1:]:
+        for side in ("source", "target"):
+            here, there = getattr(first.tokenizers, side), getattr(other.tokenizers, side)
+            if here.fingerprint != there.fingerprint:
+                raise UsageError(
+                    f"{first.path} and {other.path} cannot answer together: their {side} vocabularies differ "
+                    f"({describe(here)} against {describe(there)}). Train one with the tokenizer of the other: "
+                    f"seqloom train PAIRS --out DIR --tokenizer {first.path}"
+                )
+        for name, here, there in settings_that_must_agree(first, other):
+            if here and there and here != there:
+                raise UsageError(
+                    f"{first.path} and {other.path} cannot answer together: {name} is {here!r} in the one and "
+                    f"{there!r} in the other. Use models that were trained for the same task."
+                )
+
+
+def describe(tokenizer: Tokenizer) -> str:
+    return f"{tokenizer.kind} of {len(tokenizer):,} tokens, {tokenizer.fingerprint[:8]}"
+
+
+def settings_that_must_agree(first: RunFolder, other: RunFolder) -> list[tuple[str, str, str]]:
+    """A joint vocabulary serves both directions of a language pair: the languages tell them apart."""
+    names = ("source_lang", "target_lang", "normalise")
+    return [
+        (f"data.{name}", *(getattr(run.config.data, name) or run.facts.get(name, "") for run in (first, other)))
+        for name in names
+    ]
+
+
+def shared_config(runs: list[RunFolder]) -> Config:
+    """The first member's settings; a source must not be longer than any member takes."""
+    first = runs[0].config
+    max_tokens = min(run.config.data.max_tokens for run in runs)
+    return replace(first, data=replace(first.data, max_tokens=max_tokens))
+
+
+def shared_facts(runs: list[RunFolder]) -> dict[str, Any]:
+    """What all members say alike, and the sum of their parameters."""
+    first = runs[0].facts
+    alike = {name: fact for name, fact in first.items() if all(run.facts.get(name) == fact for run in runs)}
+    sizes = [run.facts.get("params") for run in runs]
+    return alike | ({"params": sum(sizes)} if None not in sizes else {})  # type: ignore[arg-type]

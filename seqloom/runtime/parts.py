@@ -1,0 +1,102 @@
+"""From texts to what a search takes at once, and from what it finds back to texts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from seqloom.config import DataConfig
+from seqloom.decode.hypothesis import Hypothesis
+from seqloom.decode.options import SearchOptions
+from seqloom.models.api import Memory, Seq2Seq
+from seqloom.runtime.inputs import Warn, prepare
+from seqloom.runtime.prefixes import PrefixTexts, check_room, encode_prefixes
+from seqloom.text.sides import Tokenizers
+from seqloom.text.tokenizer import Tokenizer
+from seqloom.text.vocabulary import EOS, PAD
+
+MOST_ROWS = 1024  # hypotheses at once: with a wide beam fewer sentences, so that it does not take all the memory
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    text: str
+    score: float  # what hypotheses are ranked by; the mean over the parts of a text that was split
+    log_prob: float  # natural log of the probability, summed over the tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A text, or a piece of a long one."""
+
+    ids: list[int]
+    prefix: list[int] = field(default_factory=list)
+    place: tuple[int, int] = (0, 0)  # its line and its number in the line: what chance depends on
+
+
+Find = Callable[[Memory, list[Part]], list[list[Hypothesis]]]
+NOTHING = Translation("", 0.0, 0.0)  # what becomes of an empty text
+
+
+def split_texts(
+    texts: Sequence[str],
+    tokenizers: Tokenizers,
+    data: DataConfig,
+    options: SearchOptions,
+    prefixes: PrefixTexts,
+    lines: Sequence[int],
+    warn: Warn,
+) -> list[list[Part]]:
+    """The parts of each text; the first one has the prefix."""
+    prepared = prepare(
+        texts, tokenizers.source, max_tokens=data.max_tokens, normalise=data.normalise, lines=lines, warn=warn
+    )
+    begins = encode_prefixes(prefixes, tokenizers.target, data.normalise, lines)
+    found = []
+    for line, begin, parts in zip(lines, begins, prepared, strict=True):
+        if parts:
+            check_room(line, begin, options.limit(len(parts[0]) + 1))
+        found.append([Part(ids, [] if place else begin, (line, place)) for place, ids in enumerate(parts)])
+    return found
+
+
+def flat(texts: list[list[Part]]) -> list[Part]:
+    return [part for parts in texts for part in parts]
+
+
+def in_batches(
+    model: Seq2Seq, parts: list[Part], find: Find, num_rows: int, batch_size: int, device: torch.device
+) -> list[list[Hypothesis]]:
+    """What `find` finds for each part, in the order given. Batches are sorted by length: little is padding."""
+    order = sorted(range(len(parts)), key=lambda i: len(parts[i].ids))
+    found: list[list[Hypothesis]] = [[] for _ in parts]
+    size = max(1, min(batch_size, MOST_ROWS // num_rows))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        batch = [torch.tensor([*parts[row].ids, EOS]) for row in rows]
+        src = torch.nn.utils.rnn.pad_sequence(batch, batch_first=True, padding_value=PAD).to(device)
+        with torch.inference_mode():
+            memory = model.encode(src, src != PAD)
+        for row, answer in zip(rows, find(memory, [parts[row] for row in rows]), strict=True):
+            found[row] = answer
+    return found
+
+
+def join(
+    texts: list[list[Part]], found: list[list[Hypothesis]], num: int, tokenizer: Tokenizer
+) -> list[list[Translation]]:
+    """The best of each part makes the best of its text, the second best the second, and so on."""
+    answers = iter(found)
+    joined = []
+    for parts in texts:
+        ranked = zip(*[next(answers) for _ in parts], strict=False)
+        joined.append([in_words(best, tokenizer) for best in ranked] if parts else [NOTHING] * num)
+    return joined
+
+
+def in_words(parts: Sequence[Hypothesis], tokenizer: Tokenizer) -> Translation:
+    return Translation(
+        text=" ".join(tokenizer.decode(part.ids) for part in parts),
+        score=sum(part.score for part in parts) / len(parts),
+        log_prob=sum(part.log_prob for part in parts),
+    )

@@ -1,0 +1,107 @@
+"""Given pairs -> padded batches, for whatever reads a target that is already there: scoring and aligning.
+
+src = x1 .. xm </s>,   tgt_in = <s> y1 .. yn,   tgt_out = y1 .. yn </s>
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seqloom.decode.options import SearchOptions
+from seqloom.errors import UsageError
+from seqloom.models.api import Memory, Seq2Seq
+from seqloom.runtime.inputs import Warn, encode_texts
+from seqloom.runtime.translator import Translator
+from seqloom.text.vocabulary import BOS, EOS, PAD
+
+MOST_TOKENS = 2048  # of a batch on its longer side, padding included: the logits of so many fit any memory
+
+IdPair = tuple[list[int], list[int]]
+
+
+@dataclass(frozen=True)
+class ForcedBatch:
+    rows: list[int]  # which pairs these are
+    src: Tensor  # (U, S), each distinct source once
+    source_of: Tensor  # (B,)
+    tgt_in: Tensor  # (B, T)
+    tgt_out: Tensor  # (B, T)
+    tgt_mask: Tensor  # (B, T)
+
+
+def encode_pairs(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str], *, lines: Sequence[int], warn: Warn
+) -> list[IdPair | None]:
+    """The ids of each pair; None, and a warning that names the line, for one that the model cannot take whole.
+
+    A target may be as long as the longest output of a search, so that whatever was translated can be scored. It may
+    be empty, a source may not.
+    """
+    if len(sources) != len(targets):
+        raise UsageError(f"{len(sources)} sources and {len(targets)} targets: want as many of both")
+    data = translator.config.data
+    lines = lines or range(1, len(sources) + 1)
+    source_ids = encode_texts(sources, translator.tokenizers.source, data.normalise, lines)
+    target_ids = encode_texts(targets, translator.tokenizers.target, data.normalise, lines)
+    most = data.max_tokens, SearchOptions().limit(data.max_tokens + 1) - 1
+    encoded: list[IdPair | None] = []
+    for line, pair in zip(lines, zip(source_ids, target_ids, strict=True), strict=True):
+        fault = fault_of(pair, most)
+        encoded.append(None if fault else pair)
+        if fault:
+            warn(f"line {line}: {fault}")
+    return encoded
+
+
+def fault_of(pair: IdPair, most: tuple[int, int]) -> str:
+    """Why the model cannot take a pair; empty when it can."""
+    if not pair[0]:
+        return "the source is empty"
+    for side, ids, limit in zip(("source", "target"), pair, most, strict=True):
+        if len(ids) > limit:
+            return f"a {side} of {len(ids):,} tokens; the model takes {limit} in one piece"
+    return ""
+
+
+def forced_batches(pairs: Sequence[IdPair | None], device: torch.device) -> Iterator[ForcedBatch]:
+    """All pairs that are there, sorted by length so that little is padding, and by source so that few are encoded."""
+    known = {row: pair for row, pair in enumerate(pairs) if pair is not None}
+    rows: list[int] = []
+    longest = 0
+    for row in sorted(known, key=lambda row: (len(known[row][0]), len(known[row][1]))):
+        length = 1 + max(map(len, known[row]))
+        longest = max(longest, length)
+        if rows and longest * (len(rows) + 1) > MOST_TOKENS:
+            yield make_batch(rows, known, device)
+            rows, longest = [], length
+        rows.append(row)
+    if rows:
+        yield make_batch(rows, known, device)
+
+
+def make_batch(rows: list[int], pairs: dict[int, IdPair], device: torch.device) -> ForcedBatch:
+    places: dict[tuple[int, ...], int] = {}
+    source_of = [places.setdefault(tuple(pairs[row][0]), len(places)) for row in rows]
+    targets = [pairs[row][1] for row in rows]
+    tgt_out = padded([[*ids, EOS] for ids in targets], device)
+    return ForcedBatch(
+        rows=rows,
+        src=padded([[*ids, EOS] for ids in places], device),
+        source_of=torch.tensor(source_of, device=device),
+        tgt_in=padded([[BOS, *ids] for ids in targets], device),
+        tgt_out=tgt_out,
+        tgt_mask=tgt_out != PAD,
+    )
+
+
+def padded(rows: list[list[int]], device: torch.device) -> Tensor:
+    tensors = [torch.tensor(row) for row in rows]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=PAD).to(device)
+
+
+def remember(model: Seq2Seq, batch: ForcedBatch) -> Memory:
+    """The memory of each pair: a source that comes several times (an n-best list) is encoded once."""
+    memory = model.encode(batch.src, batch.src != PAD)
+    return memory if len(batch.src) == len(batch.rows) else memory.select(batch.source_of)

@@ -1,0 +1,161 @@
+"""Word alignments of the pairs of a file, in the Pharaoh form, and their error against a gold file."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqloom.data.account import Account
+from seqloom.errors import DataError
+
+if TYPE_CHECKING:
+    from seqloom.config import DataConfig
+    from seqloom.data.corpus import Row
+    from seqloom.evaluate.alignment_error import Gold, Link
+    from seqloom.evaluate.significance import Estimate
+    from seqloom.runtime.translator import Translator
+
+CHUNK_PAIRS = 1024
+BAR = "|||"  # source ||| target, the form of other aligners
+TOO_LONG = "longer than the model takes"
+
+
+@dataclass
+class Aligned:
+    """What became of the pairs, and with a gold file how far off the links are."""
+
+    account: Account = field(default_factory=Account)
+    errors: "dict[str, Estimate]" = field(default_factory=dict)
+
+    def render(self) -> str:
+        from seqloom.evaluate.render import interval, table
+
+        blocks = [f"{self.account.render()}\nwhat is left out has an empty row"] if self.account.excluded else []
+        if self.errors:
+            names = {"aer": "alignment error rate (-)", "precision": "precision (+)", "recall": "recall (+)"}
+            rows = [[names[name], f"{found.score:.2f}", interval(found)] for name, found in self.errors.items()]
+            blocks.append(table([["", "score", "95 % interval"], *rows]))
+        return "\n".join(blocks)
+
+    def to_json(self) -> dict[str, Any]:
+        about = {"aligned": self.account.kept, "total": self.account.total, "excluded": self.account.excluded}
+        return about | {name: asdict(found) for name, found in self.errors.items()}
+
+
+def pharaoh(links: "Sequence[Link]") -> str:
+    """`0-0 1-2`: source word - target word, both from 0."""
+    return " ".join(f"{source}-{target}" for source, target in links)
+
+
+def align(
+    folder: Path,
+    pairs: str,
+    take: "Callable[[Sequence[Link]], None]",
+    *,
+    gold: Path | None = None,
+    columns: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Aligned:
+    """The links of every record of PAIRS go to `take`, in file order."""
+    from seqloom.runtime.translator import Translator
+
+    golds = read_gold(gold) if gold is not None else None
+    translator = Translator.load(folder, threads=threads)
+    rows: Iterable[Row] = read_records(pairs, columns, translator.config.data)
+    if golds is not None:
+        rows = [*rows]
+        check_golds(rows, golds, pairs, str(gold))
+    aligned, found = Aligned(), []
+    rows = iter(rows)
+    while chunk := [*islice(rows, CHUNK_PAIRS)]:
+        for links in align_chunk(translator, chunk, pairs, aligned.account):
+            take(links)
+            if golds is not None:
+                found.append(links)
+        progress(aligned.account.total)
+    if not aligned.account.kept:
+        raise DataError(f"{pairs}: no pair could be aligned.\n{aligned.account.render()}")
+    if golds is not None:
+        aligned.errors = judge(found, golds)
+    return aligned
+
+
+def read_records(pairs: str, columns: str | None, data: "DataConfig") -> "Iterator[Row]":
+    """The pairs and faults, a header aside; files of different length are refused where the shorter one ends."""
+    from seqloom.data.corpus import CorpusSpec, Fault, checked_rows
+
+    barred = is_barred(pairs) and columns is None
+    for row in read_barred(Path(pairs), data) if barred else checked_rows(CorpusSpec.parse(pairs, columns), data):
+        if isinstance(row, Fault) and row.kind == "unequal lines":
+            raise DataError(f"{pairs}: the two files differ in length from line {row.line} on: {row.detail}.")
+        if not (isinstance(row, Fault) and row.kind == "header"):
+            yield row
+
+
+def is_barred(pairs: str) -> bool:
+    """One file whose first line is `source ||| target`."""
+    from seqloom.data.lines import read_lines
+
+    if not Path(pairs).is_file():
+        return False
+    first = next(read_lines(Path(pairs)), "")
+    return isinstance(first, str) and BAR in first and "\t" not in first
+
+
+def read_barred(file: Path, data: "DataConfig") -> "Iterator[Row]":
+    from seqloom.data.lines import read_lines
+    from seqloom.data.readers import pair_of
+
+    for line, text in enumerate(read_lines(file, data.normalise), 1):
+        if isinstance(text, str):
+            yield pair_of(line, [cell.strip() for cell in text.split(BAR)], references=False)
+        else:
+            yield text
+
+
+def align_chunk(
+    translator: "Translator", chunk: "list[Row]", name: str, account: Account
+) -> "Iterator[Sequence[Link]]":
+    """The links of each record; none for one that is no pair or too long, which is accounted for."""
+    from seqloom.data.corpus import Fault, Pair
+    from seqloom.runtime.word_alignment import align_words
+
+    pairs = [row for row in chunk if isinstance(row, Pair)]
+    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    found = iter(align_words(translator, *texts, warn=lambda message: None))
+    for row in chunk:
+        links = next(found) if isinstance(row, Pair) else None
+        if links is None:
+            account.exclude(name, row if isinstance(row, Fault) else Fault(TOO_LONG, row.line, ""))
+        else:
+            account.keep(1)
+        yield links or []
+
+
+def read_gold(file: Path) -> "list[Gold]":
+    from seqloom.data.n_best import whole_lines
+    from seqloom.evaluate.alignment_error import parse_gold
+
+    return parse_gold(whole_lines(file), str(file))
+
+
+def check_golds(rows: "Sequence[Row]", golds: "Sequence[Gold]", pairs: str, name: str) -> None:
+    """Before anything is aligned: a gold line for each pair, and no link to a word that is not there."""
+    from seqloom.data.corpus import Pair
+    from seqloom.evaluate.alignment_error import check_gold
+    from seqloom.runtime.word_alignment import WORD
+
+    if len(rows) != len(golds):
+        raise DataError(f"{name} has {len(golds):,} lines, {pairs} has {len(rows):,} pairs: want one line for each.")
+    for line, (row, gold) in enumerate(zip(rows, golds, strict=True), 1):
+        if isinstance(row, Pair):
+            check_gold(gold, len(WORD.findall(row.source)), len(WORD.findall(row.target)), f"{name}, line {line}")
+
+
+def judge(found: "Sequence[Sequence[Link]]", golds: "Sequence[Gold]") -> "dict[str, Estimate]":
+    from seqloom.evaluate.alignment_error import measure_alignments
+    from seqloom.evaluate.significance import estimate
+
+    return estimate(measure_alignments(found, golds))

@@ -1,0 +1,126 @@
+"""seqloom ladder: the lineage on one corpus, the same time for each rung, one tokenizer, one report.
+
+Each rung is an ordinary run folder in DIR, so the same command again goes on where it stopped.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from seqloom.config import Config, load_config
+from seqloom.data.corpus import CorpusSpec
+from seqloom.errors import Interrupted, ModelError, TrainingError, UsageError
+from seqloom.evaluate.ladder_tables import step_table
+from seqloom.evaluate.render import table
+from seqloom.text.sides import Tokenizers
+from seqloom.train.clock import parse_duration
+from seqloom.train.lock import run_lock
+from seqloom.train.progress import clock
+from seqloom.workflows.gather import learn_tokenizers, refuse_bad_data
+from seqloom.workflows.ladder_report import Ladder, write_report
+from seqloom.workflows.ladder_rungs import choose_rungs
+from seqloom.workflows.ladder_scores import known_scores, read_test, score_rung
+from seqloom.workflows.recipes import find_recipe
+from seqloom.workflows.train import train
+
+Tell = Callable[[str], None]
+WIDEST = 60  # columns of a cell in the terminal: a reason why a rung failed is long
+
+
+def ladder(
+    pairs: str,
+    *,
+    test: str,
+    out: str | Path,
+    budget: str | float,
+    valid: str | None = None,
+    rungs: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int = 1,
+    threads: int | None = None,
+    columns: str | None = None,
+    allow_loss: bool = False,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Train each rung for `budget` into out/<rung>, translate the test set, write out/report.*; the report.
+
+    rungs: names with commas between, all by default (`ladder_rungs`); overrides: "a.b=value" for every rung.
+    """
+    chosen = choose_rungs(rungs)
+    refuse_stdin(pairs, test, valid)
+    configs = [load_config(find_recipe(rung.recipe), overrides) for rung in chosen]  # every fault, before any work
+    seconds = parse_duration(budget) if isinstance(budget, str) else budget
+    tell: Tell = (lambda text: None) if quiet else partial(print, file=sys.stderr, flush=True)
+    folder = Path(out)
+    if (folder / "config.toml").exists():
+        raise UsageError(f"{folder} is the folder of one model; choose another --out: each rung gets a folder in it.")
+    with run_lock(folder), saying_how_to_go_on(folder):
+        test_set = read_test(test, columns, configs[0], allow_loss, tell)
+        corpora = [CorpusSpec.parse(name, columns) for name in (pairs, valid) if name]
+        make_tokenizer(folder, corpora, configs[0], allow_loss, tell, quiet)
+        about = Ladder(folder, chosen, pairs, valid, test_set, seconds, seed)
+        tell(f"{len(chosen)} rungs of {clock(seconds)}: about {clock(seconds * len(chosen))} and the translating")
+        same_for_all = {
+            "valid": valid, "overrides": overrides, "budget": seconds, "seed": seed, "threads": threads,
+            "columns": columns, "tokenizer": folder, "allow_loss": allow_loss, "quiet": quiet,
+        }  # fmt: skip
+        return climb(about, same_for_all, tell)
+
+
+def climb(about: Ladder, same_for_all: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Rung after rung, the report anew after each; one that gives up is reported, and the others go on."""
+    known = {rung.name: known_scores(about.out / rung.name, about.test) for rung in about.rungs}
+    scores = {name: found for name, found in known.items() if found}
+    failures: dict[str, str] = {}
+    document: dict[str, Any] = {}
+    for number, rung in enumerate(about.rungs, 1):
+        tell(f"\nrung {number} of {len(about.rungs)}: {rung.name} (recipe {rung.recipe})")
+        try:
+            train(about.pairs, out=about.out / rung.name, recipe=rung.recipe, **same_for_all)
+            scores[rung.name] = score_rung(about.out / rung.name, about.test, tell)
+        except TrainingError as error:
+            failures[rung.name] = str(error)
+            scores.pop(rung.name, None)  # of a shorter run, whose model is no longer that of its folder
+            tell(f"{rung.name}: {error}")
+        document = write_report(about, scores, failures, tell)
+    tell(f"report: {about.out / 'report.md'}, {about.out / 'report.html'}, {about.out / 'report.json'}")
+    return document
+
+
+def make_tokenizer(
+    out: Path, corpora: Sequence[CorpusSpec], config: Config, allow_loss: bool, tell: Tell, quiet: bool
+) -> None:
+    """One for all rungs, learned as the first rung's recipe says: else a step would also be one of vocabularies."""
+    try:
+        Tokenizers.load(out)
+    except ModelError:
+        pairs, *valid = corpora
+        refuse_bad_data([pairs], valid[0] if valid else None, config, allow_loss, lambda findings: None)  # told later
+        learn_tokenizers([pairs], config, tell, quiet).save(out)
+
+
+def refuse_stdin(*names: str | None) -> None:
+    if any(name is not None and "-" in name.split(",") for name in names):
+        raise UsageError("-: the ladder reads its data once a rung. Write standard input to a file and name that.")
+
+
+@contextmanager
+def saying_how_to_go_on(out: Path) -> Iterator[None]:
+    """Ctrl-C while training saves (`train` does that); anywhere else nothing is lost but the work at hand."""
+    kept = f"Finished rungs in {out} stay as they are."
+    try:
+        yield
+    except Interrupted as error:
+        raise Interrupted(f"{error} {kept}", error.exit_code) from None
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped. The same command goes on from there. {kept}", 130) from None
+
+
+def summarise(report: dict[str, Any]) -> str:
+    """The main table for the terminal, without the papers."""
+    shown = step_table(report)
+    return table([[shorten(cell, WIDEST) for cell in row[:-1]] for row in (shown.head, *shown.rows)])

@@ -1,0 +1,117 @@
+"""The ladder's report: one document gathered from the run folders, and the files made of it."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from seqloom import __version__
+from seqloom.evaluate.ladder_pages import to_html, to_markdown
+from seqloom.evaluate.ladder_papers import PUBLISHED
+from seqloom.evaluate.ladder_tables import make_blocks, title_of
+from seqloom.explain.charts import can_draw
+from seqloom.runtime.folder import read_config, read_facts
+from seqloom.train.durable import replace_file
+from seqloom.workflows.ladder_charts import draw_charts
+from seqloom.workflows.ladder_rungs import Rung, step_before
+from seqloom.workflows.ladder_scores import SEARCHES, Scores, TestSet, differences
+from seqloom.workflows.recipes import find_recipe, first_line
+
+FORMAT = 1
+NOT_FOR_THE_REPORT = ("outputs", "worst", "against", "warnings")  # they stay in the rung's scores.json
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """What a ladder is asked to do."""
+
+    out: Path
+    rungs: list[Rung]
+    pairs: str
+    valid: str | None
+    test: TestSet
+    budget: float  # seconds a rung
+    seed: int
+
+
+def write_report(
+    about: Ladder, scores: Mapping[str, Scores], failures: Mapping[str, str], tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """report.json, report.md, report.html and the charts, of the rungs that are done so far; the document."""
+    document = gather(about, scores, failures)
+    pictures = draw_charts(document) if can_draw() else {}
+    if not pictures and not can_draw():
+        tell("the report has no charts: they need matplotlib, `pip install 'seqloom[plots]'`")
+    title, blocks = title_of(document), make_blocks(document, list(pictures))
+    files = {
+        **pictures,
+        "report.json": json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False).encode(),
+        "report.md": to_markdown(title, blocks).encode(),
+        "report.html": to_html(title, blocks, pictures).encode(),
+    }
+    for name, content in files.items():
+        replace_file(about.out / name, content)
+    return document
+
+
+def gather(about: Ladder, scores: Mapping[str, Scores], failures: Mapping[str, str]) -> dict[str, Any]:
+    """All that the report says, as one JSON object."""
+    done = [rung for rung in about.rungs if rung.name in scores]
+    rows = []
+    for rung in about.rungs:
+        summary = first_line(find_recipe(rung.recipe))[0]
+        row: dict[str, Any] = {"name": rung.name, "family": rung.family, "recipe": rung.recipe, "summary": summary}
+        if rung.name in failures:
+            row |= {"status": "failed", "reason": failures[rung.name]}
+        elif rung.name in scores:
+            row |= {"status": "done", **describe_run(about.out / rung.name), **describe_scores(scores[rung.name])}
+            row["against"] = compare_with_before(about, rung, done, scores)
+        rows.append({"status": "waiting", **row})
+    warnings = {text for rung in done for text in scores[rung.name][next(iter(SEARCHES))]["warnings"]}
+    return {
+        "format": FORMAT, "version": __version__, "pairs": about.pairs, "valid": about.valid, "test": about.test.name,
+        "test_hash": about.test.hash, "sentences": len(about.test.items), "budget_seconds": about.budget,
+        "seed": about.seed, "rungs": rows, "warnings": sorted(warnings),
+        "published": [asdict(row) for row in PUBLISHED],
+    }  # fmt: skip
+
+
+def describe_run(folder: Path) -> dict[str, Any]:
+    """What training cost and reached, from run.json, config.toml and the log."""
+    facts, config, events = read_facts(folder), read_config(folder), read_events(folder)
+    speeds = [event["tokens_per_second"] for event in events if event.get("event") == "train"]
+    curve = [
+        [round(event["seconds"] / 60, 3), event["loss"]]
+        for event in events
+        if event.get("event") == "valid" and isinstance(event["loss"], float)  # a loss that is no number is a word
+    ]
+    return {
+        "params": facts["params"], "minutes": facts["seconds"] / 60, "step": facts["step"], "epoch": facts["epoch"],
+        "tokens_per_second": median(speeds) if speeds else None, "valid_loss": facts["valid_loss"],
+        "weights": facts["weights"], "threads": config.train.threads, "tokenizer": asdict(config.text),
+        "languages": [config.data.source_lang, config.data.target_lang], "curve": curve,
+    }  # fmt: skip
+
+
+def read_events(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def describe_scores(scores: Scores) -> dict[str, Any]:
+    return {
+        search: {name: value for name, value in scores[search].items() if name not in NOT_FOR_THE_REPORT}
+        for search in SEARCHES
+    }
+
+
+def compare_with_before(
+    about: Ladder, rung: Rung, done: list[Rung], scores: Mapping[str, Scores]
+) -> dict[str, Any] | None:
+    before = step_before(rung, done)
+    if before is None:
+        return None
+    found = differences(about.out / rung.name, scores[rung.name], before.name, scores[before.name], about.test)
+    return {"rung": before.name, "differences": found}

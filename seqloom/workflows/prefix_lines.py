@@ -1,0 +1,49 @@
+"""What each output shall begin with: one text for all, or the lines of a file beside the lines of the input."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from seqloom.errors import DataError, UsageError
+
+
+class PrefixLines:
+    """`take(n)` gives the prefixes of the next n input lines; `end()` is told that there are no more."""
+
+    def __init__(self, text: str | None, file: Path | None) -> None:
+        from seqloom.data.lines import check_file
+
+        if text is not None and file is not None:
+            raise UsageError("--prefix and --prefix-file: give one of them")
+        if text is not None and not text.strip():
+            raise UsageError("--prefix: empty; give a text that every output shall begin with")
+        if file is not None:
+            check_file(file)
+        self.text, self.file = text, file
+        self.lines = read_prefixes(file) if file is not None else None
+        self.taken = 0
+
+    def take(self, number: int) -> str | list[str] | None:
+        if self.lines is None:
+            return self.text
+        found = list(islice(self.lines, number))
+        self.taken += len(found)
+        if len(found) < number:
+            raise DataError(
+                f"{self.file}: {self.taken:,} lines, but the input has more: want one prefix for each line, "
+                "empty where an output is free."
+            )
+        return found
+
+    def end(self) -> None:
+        if self.lines is not None and next(self.lines, None) is not None:
+            raise DataError(f"{self.file}: more lines than the {self.taken:,} of the input. Is it the right file?")
+
+
+def read_prefixes(file: Path) -> Iterator[str]:
+    from seqloom.data.lines import Fault, read_lines
+
+    for line in read_lines(file):
+        if isinstance(line, Fault):
+            raise DataError(f"{file}, line {line.line}: {line.kind}: {line.detail}. Save the file as UTF-8.")
+        yield line

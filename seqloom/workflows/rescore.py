@@ -1,0 +1,247 @@
+"""Re-rank the n-best list of any system:  their score + weight * our log-probability, the weight tuned on dev."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seqloom.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from seqloom.data.n_best import Candidate
+    from seqloom.evaluate.metrics import Measurement
+    from seqloom.evaluate.significance import Difference, Estimate
+    from seqloom.runtime.rescoring import Lists
+    from seqloom.runtime.translator import Translator
+
+Say = Callable[[str], None]
+Progress = Callable[[int], None]
+CHUNK_SOURCES = 50  # whose candidates are scored together
+TUNE = "NBEST,SOURCE,REFERENCE"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """How much our opinion counts, and which: the log-probability of a candidate, or its mean over the tokens."""
+
+    value: float
+    mean: bool = False
+
+    @property
+    def options(self) -> str:
+        return f"--weight {self.value:.6g}{' --mean' * self.mean}"
+
+
+@dataclass
+class NBest:
+    """The candidates of each source line, and our log-probabilities of all of them, one list after the other."""
+
+    name: str
+    candidates: list[list["Candidate"]]
+    sources: list[str]
+    references: list[str] | None
+    log_probs: list[float] = field(default_factory=list)
+    means: list[float] = field(default_factory=list)
+    bleu: "Measurement | None" = None  # of every candidate, once it was asked for
+
+    def lists(self, mean: bool) -> "Lists":
+        import numpy as np
+
+        from seqloom.runtime.rescoring import Lists
+
+        theirs = np.array([candidate.score for group in self.candidates for candidate in group])
+        starts = np.cumsum([0, *map(len, self.candidates)])
+        return Lists(theirs, np.array(self.means if mean else self.log_probs), starts)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """BLEU by their score alone, re-ranked, and of the oracle."""
+
+    scores: dict[str, "Estimate"]
+    difference: "Difference"
+
+    def render(self) -> str:
+        from seqloom.evaluate.render import interval, table
+
+        rows = [[name, f"{found.score:.2f}", interval(found)] for name, found in self.scores.items()]
+        change = self.difference
+        notes = [
+            f"difference {change.difference:+.2f} ({interval(change)}), p = {change.p_value:.3f}",
+            "oracle: the candidate of the highest sentence BLEU in each list",
+            f"BLEU: {self.scores['after'].signature}",
+        ]
+        return "\n".join([table([["", "BLEU", "95 % interval"], *rows]), *notes])
+
+
+def rescore(
+    folders: Sequence[Path],
+    n_best: Path,
+    source: Path,
+    *,
+    reference: Path | None = None,
+    tune: str | None = None,
+    weight: float | None = None,
+    mean: bool = False,
+    whole_lists: bool = False,
+    threads: int | None = None,
+    say: Say,
+    progress: Progress = lambda done: None,
+) -> list[str]:
+    """The best candidate of each source line, or the whole lists in their new order and in the form they came in."""
+    from seqloom.runtime.translator import Translator
+
+    check_weight(weight, tune, reference, mean)
+    given = read(n_best, source, reference)
+    dev = read(*split_tune(tune)) if tune is not None else given
+    translator = Translator.load_ensemble(folders, threads=threads)
+    for one in [given] if dev is given else [dev, given]:
+        doubt_order(one, say)
+        score_candidates(translator, one, say, progress)
+    chosen = find_weight(dev, translator, say) if weight is None else Weight(weight, mean)
+    if weight is None and dev is given:
+        say(f"Tuned on the list that it re-ranks, which flatters it: measure on another one, with {chosen.options}")
+    if given.references is not None:
+        say(measure_gain(given, chosen, translator).render())
+    return ranked_lines(given, chosen) if whole_lists else best_texts(given, chosen)
+
+
+def check_weight(weight: float | None, tune: str | None, reference: Path | None, mean: bool) -> None:
+    """Before anything is read: where the weight comes from must be clear."""
+    if weight is not None and tune is not None:
+        raise UsageError(f"--weight {weight:g} and --tune {tune}: give the weight, or what to tune it on, not both.")
+    if weight is not None and not 0 <= weight < float("inf"):
+        raise UsageError(f"--weight {weight:g}: want 0 (their score alone) or more.")
+    if mean and weight is None:
+        raise UsageError("--mean goes with --weight: tuning tries both, the sum and the mean.")
+    if weight is None and tune is None and reference is None:
+        raise UsageError(
+            f"no weight: give it with --weight X, or tune it on another list with --tune {TUNE}, "
+            "or on this one with --reference FILE."
+        )
+
+
+def split_tune(text: str) -> tuple[Path, Path, Path]:
+    files = [Path(name.strip()) for name in text.split(",")]
+    if len(files) != 3:
+        raise UsageError(f"--tune {text}: {len(files)} file(s); want three with commas between them: {TUNE}")
+    return files[0], files[1], files[2]
+
+
+def read(n_best: Path, source: Path, reference: Path | None) -> NBest:
+    from seqloom.data.n_best import read_n_best, whole_lines
+
+    sources = [*whole_lines(source)]
+    if not sources:
+        raise DataError(f"{source}: empty; want the source lines of {n_best}.")
+    references = None if reference is None else [*whole_lines(reference)]
+    if references is not None and len(references) != len(sources):
+        raise DataError(
+            f"{source} has {len(sources):,} lines, {reference} has {len(references):,}: "
+            "want one reference for each source line."
+        )
+    return NBest(str(n_best), read_n_best(n_best, len(sources)), sources, references)
+
+
+def doubt_order(given: NBest, say: Say) -> None:
+    """A list is written best first: where it is not so, its scores may mean something else."""
+    odd = sum(group[0].score < max(candidate.score for candidate in group) for group in given.candidates)
+    if 2 * odd > len(given.candidates):
+        say(
+            f"{given.name}: in {odd:,} of {len(given.candidates):,} lists the first candidate has not the highest "
+            "score. If these are costs, the lower the better, change their sign."
+        )
+
+
+def score_candidates(translator: "Translator", given: NBest, say: Say, progress: Progress) -> None:
+    """Fill in our log-probabilities."""
+    from seqloom.runtime.scoring import score_pairs
+
+    refused = 0
+    for start in range(0, len(given.sources), CHUNK_SOURCES):
+        groups = given.candidates[start : start + CHUNK_SOURCES]
+        sources = [given.sources[start + i] for i, group in enumerate(groups) for _ in group]
+        texts = [candidate.text for group in groups for candidate in group]
+        scores = iter(score_pairs(translator, sources, texts, warn=lambda message: None))
+        for group in groups:
+            own = [next(scores) for _ in group]
+            refused += own.count(None)
+            given.log_probs += or_least([score.log_prob if score else None for score in own])
+            given.means += or_least([score.mean if score else None for score in own])
+        progress(len(given.log_probs))
+    if refused:
+        say(
+            f"{given.name}: {refused:,} of {len(given.log_probs):,} candidates or their sources are longer than the "
+            "model takes, or the source is empty: each counts as the least probable of its list."
+        )
+
+
+def or_least(log_probs: list[float | None]) -> list[float]:
+    """What is missing counts as the least of the others; where all are missing all count alike: their score decides."""
+    least = min((value for value in log_probs if value is not None), default=0.0)
+    return [least if value is None else value for value in log_probs]
+
+
+def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
+    """The sum or the mean, each with its best weight: whichever gives the higher BLEU; of equals the sum."""
+    from seqloom.runtime.rescoring import choose, tune_weight
+
+    bleu = measure_candidates(dev, translator)
+    before = bleu.score_of(choose(dev.lists(mean=False), 0.0))
+    tuned = {mean: tune_weight(dev.lists(mean), bleu) for mean in (False, True)}
+    mean = tuned[True][1] > tuned[False][1]
+    weight, after = tuned[mean]
+    what = "mean log-probability of a token" if mean else "log-probability"
+    say(f"weight {weight:.6g} of the {what}, tuned on {dev.name}: BLEU {before:.2f} -> {after:.2f} there")
+    return Weight(weight, mean)
+
+
+def measure_candidates(given: NBest, translator: "Translator") -> "Measurement":
+    from seqloom.evaluate.metrics import bleu_metric, measure_sacrebleu
+
+    if given.bleu is not None:
+        return given.bleu
+    assert given.references is not None
+    language = translator.config.data.target_lang or translator.facts.get("target_lang") or ""
+    texts = [candidate.text for group in given.candidates for candidate in group]
+    references = [
+        [reference] for group, reference in zip(given.candidates, given.references, strict=True) for _ in group
+    ]
+    given.bleu = measure_sacrebleu(bleu_metric(language), texts, references)
+    assert given.bleu is not None  # no deadline was given
+    return given.bleu
+
+
+def measure_gain(given: NBest, weight: Weight, translator: "Translator") -> Gain:
+    from dataclasses import replace
+
+    from seqloom.evaluate.significance import compare, estimate
+    from seqloom.runtime.rescoring import choose, oracle
+
+    bleu = measure_candidates(given, translator)
+    lists = given.lists(weight.mean)
+    chosen = {"before": choose(lists, 0.0), "after": choose(lists, weight.value), "oracle": oracle(lists, bleu)}
+    measured = {name: replace(bleu, statistics=bleu.statistics[places]) for name, places in chosen.items()}
+    change = compare({"bleu": measured["after"]}, {"bleu": measured["before"]})
+    return Gain(estimate(measured), change["bleu"])
+
+
+def best_texts(given: NBest, weight: Weight) -> list[str]:
+    from seqloom.runtime.rescoring import choose
+
+    texts = [candidate.text for group in given.candidates for candidate in group]
+    return [texts[place] for place in choose(given.lists(weight.mean), weight.value)]
+
+
+def ranked_lines(given: NBest, weight: Weight) -> list[str]:
+    """Every list, best first, our log-probability added to its features and the combined score in place of theirs."""
+    import numpy as np
+
+    lists = given.lists(weight.mean)
+    combined = lists.theirs + weight.value * lists.ours
+    lines = []
+    for number, (part, group) in enumerate(zip(lists.parts(), given.candidates, strict=True)):
+        for place in np.argsort(-combined[part], kind="stable"):
+            ours = f"seqloom= {lists.ours[part][place]:.6f}"
+            lines.append(group[place].render(number, combined[part][place], ours))
+    return lines

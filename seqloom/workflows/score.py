@@ -1,0 +1,160 @@
+"""How probable a model finds the targets of a file: one row a pair, in order, and the perplexity of all of them."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqloom.data.account import Account
+from seqloom.errors import DataError
+
+if TYPE_CHECKING:
+    from seqloom.data.corpus import CorpusSpec, Row
+    from seqloom.runtime.scoring import Score
+    from seqloom.runtime.translator import Translator
+
+CHUNK_PAIRS = 2048  # scored together: enough to sort by length, few enough to show results soon
+TOO_LONG = "longer than the model takes"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One pair; nan and no tokens where it cannot be scored."""
+
+    line: int
+    log_prob: float = math.nan
+    mean: float = math.nan  # of a token
+    num_tokens: int = 0
+    tokens: list[tuple[str, float]] | None = None  # each with its log-probability, where they were asked for
+
+    def render(self) -> str:
+        """`log_prob<TAB>mean`, and with tokens a third cell of `piece:log_prob`s."""
+        cells = [f"{self.log_prob:.4f}", f"{self.mean:.4f}"]
+        if self.tokens is not None:
+            cells.append(" ".join(f"{piece}:{log_prob:.4f}" for piece, log_prob in self.tokens))
+        return "\t".join(cells)
+
+    def to_json(self) -> dict[str, Any]:
+        known = bool(self.num_tokens)
+        shown: dict[str, Any] = {
+            "line": self.line,
+            "log_prob": self.log_prob if known else None,  # JSON has no nan
+            "mean": self.mean if known else None,
+            "num_tokens": self.num_tokens,
+        }
+        return shown | ({"tokens": self.tokens} if self.tokens is not None else {})
+
+
+@dataclass
+class Summary:
+    """All pairs together: perplexity = exp(-log_prob / tokens), </s> counted."""
+
+    account: Account = field(default_factory=Account)
+    log_prob: float = 0.0
+    num_tokens: int = 0
+    header: bool = False
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(700.0, -self.log_prob / self.num_tokens))  # beyond that no float holds it
+
+    def add(self, scored: Scored) -> None:
+        self.account.keep(1)
+        self.log_prob += scored.log_prob
+        self.num_tokens += scored.num_tokens
+
+    def render(self) -> str:
+        lines = ["line 1 names the columns: it is no pair and has no row"] if self.header else []
+        if self.account.excluded:
+            lines.append(f"{self.account.render()}\nwhat is left out is nan in its row")
+        lines.append(
+            f"{self.account.kept:,} pairs, log-probability {self.log_prob:,.2f} over {self.num_tokens:,} tokens "
+            f"(</s> counted): perplexity {self.perplexity:,.3f} a token"
+        )
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "log_prob": self.log_prob,
+            "num_tokens": self.num_tokens,
+            "perplexity": self.perplexity,
+            "scored": self.account.kept,
+            "total": self.account.total,
+            "excluded": self.account.excluded,
+        }
+
+
+def score(
+    folders: Sequence[Path],
+    pairs: str,
+    take: Callable[[Scored], None],
+    *,
+    per_token: bool = False,
+    columns: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Summary:
+    """Every record of PAIRS goes to `take`, in file order. Several folders are scored as an ensemble."""
+    from seqloom.data.corpus import CorpusSpec, checked_rows
+    from seqloom.runtime.translator import Translator
+
+    spec = CorpusSpec.parse(pairs, columns)
+    translator = Translator.load_ensemble(folders, threads=threads)
+    refuse_unequal(spec, translator)
+    summary = Summary()
+    for chunk in chunks(checked_rows(spec, translator.config.data)):
+        for scored in score_chunk(translator, chunk, spec.name, summary, per_token):
+            take(scored)
+        progress(summary.account.total)
+    if not summary.account.kept:
+        raise DataError(f"{pairs}: no pair could be scored.\n{summary.account.render()}")
+    return summary
+
+
+def refuse_unequal(spec: "CorpusSpec", translator: "Translator") -> None:
+    """Two files of different length are refused before the first row is printed: pairs may have shifted anywhere."""
+    from seqloom.data.corpus import usable_pairs
+
+    if spec.format == "parallel":
+        for _ in usable_pairs(spec, translator.config.data):
+            pass
+
+
+def chunks(rows: "Iterable[Row]") -> "Iterator[list[Row]]":
+    rows = iter(rows)
+    while chunk := list(islice(rows, CHUNK_PAIRS)):
+        yield chunk
+
+
+def score_chunk(
+    translator: "Translator", chunk: "list[Row]", name: str, summary: Summary, per_token: bool
+) -> Iterator[Scored]:
+    from seqloom.data.corpus import Fault, Pair
+    from seqloom.runtime.scoring import score_pairs
+
+    pairs = [row for row in chunk if isinstance(row, Pair)]
+    lines = [pair.line for pair in pairs]
+    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    scores = dict(zip(lines, score_pairs(translator, *texts, lines=lines, warn=lambda message: None), strict=True))
+    for row in chunk:
+        if isinstance(row, Fault) and row.kind == "header":
+            summary.header = True
+            continue
+        found = scores.get(row.line)
+        if found is None:
+            summary.account.exclude(name, row if isinstance(row, Fault) else Fault(TOO_LONG, row.line, ""))
+            yield Scored(row.line)
+        else:
+            scored = describe(translator, row.line, found, per_token)
+            summary.add(scored)
+            yield scored
+
+
+def describe(translator: "Translator", line: int, found: "Score", per_token: bool) -> Scored:
+    tokens = None
+    if per_token:
+        pieces = translator.tokenizers.target.pieces(found.ids)
+        tokens = [*zip(pieces, found.token_log_probs, strict=True)]
+    return Scored(line, found.log_prob, found.mean, len(found.ids), tokens)

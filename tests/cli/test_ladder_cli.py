@@ -1,0 +1,212 @@
+"""`seqloom ladder`: rung after rung, stopped and gone on, failures reported; the models are far too small to learn."""
+
+import json
+import os
+import random
+import signal
+
+import pytest
+
+from seqloom.cli.app import main
+from seqloom.errors import TrainingError
+from seqloom.train.loop import Loop
+from seqloom.workflows import ladder_report, ladder_scores
+from seqloom.workflows.ladder_scores import file_hash
+
+RUNG = """# {name}, a rung of the tests. Result: none
+[text]
+tokenizer = "char"
+vocab_size = 300
+[model]
+kind = "transformer"
+layers = {layers}
+width = 8
+heads = 2
+[train]
+learning_rate = 1e-3
+warmup = 1
+schedule = "constant"
+batch_tokens = 512
+valid_every = 3
+save_every = 3
+log_every = 1
+average = 1
+threads = 1
+[data]
+valid_pairs = 10
+"""
+LIMITS = ["--budget", "9h", "--set", "train.max_steps=6"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A corpus of small sentences turned around, a test set, and the recipes of three rungs."""
+    folder = tmp_path_factory.mktemp("ladder")
+    draw = random.Random(3)
+    sentences = [" ".join(draw.choices(("one", "two", "three", "four"), k=draw.randint(2, 7))) for _ in range(140)]
+    lines = [f"{text}\t{' '.join(reversed(text.split()))}\n" for text in sentences]
+    (folder / "train.tsv").write_text("".join(lines[:120]), "utf-8")
+    (folder / "test.tsv").write_text("".join(lines[120:]), "utf-8")
+    for name, layers in (("one", 1), ("two", 2), ("wild", 1)):
+        (folder / f"{name}.toml").write_text(RUNG.format(name=name, layers=layers), "utf-8")
+    return folder
+
+
+def call(files, out, rungs, *more):
+    names = ",".join(str(files / f"{rung}.toml") for rung in rungs)
+    words = [files / "train.tsv", "--test", files / "test.tsv", "--out", out, "--rungs", names, *LIMITS, *more]
+    return main(["ladder", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def climbed(files, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out") / "ladder"
+    assert call(files, out, ["one", "two"]) == 0
+    return out
+
+
+def report_of(out):
+    return json.loads((out / "report.json").read_text("utf-8"))
+
+
+def test_every_rung_is_a_model_with_scores_and_the_report_has_them(climbed):
+    report = report_of(climbed)
+    assert [(row["name"], row["status"]) for row in report["rungs"]] == [("one", "done"), ("two", "done")]
+    assert report["rungs"][0]["params"] < report["rungs"][1]["params"]
+    for row in report["rungs"]:
+        run = json.loads((climbed / row["name"] / "run.json").read_text("utf-8"))
+        saved = json.loads((climbed / row["name"] / "scores.json").read_text("utf-8"))
+        assert (row["step"], row["valid_loss"]) == (6, run["valid_loss"])
+        assert row["minutes"] == pytest.approx(run["seconds"] / 60)
+        assert row["tokens_per_second"] > 0
+        assert [point[1] for point in row["curve"]] == sorted((p[1] for p in row["curve"]), reverse=True)
+        for search, beam in (("beam", 5), ("greedy", 1)):
+            assert row[search]["beam"] == beam
+            assert row[search]["bleu"] == saved[search]["bleu"]
+            assert len(saved[search]["outputs"]) == row[search]["sentences"] == report["sentences"]
+    assert report["rungs"][0]["against"] is None
+    assert report["rungs"][1]["against"]["rung"] == "one"
+    assert set(report["rungs"][1]["against"]["differences"]) == {"bleu", "chrf", "exact_match", "token_error_rate"}
+
+
+def test_one_tokenizer_serves_all(climbed):
+    contents = {(climbed / part / "tokenizer" / "tokenizer.json").read_bytes() for part in (".", "one", "two")}
+    assert len(contents) == 1
+
+
+def test_the_pages_say_what_the_document_says(climbed):
+    row = report_of(climbed)["rungs"][1]
+    for page in ("report.md", "report.html"):
+        text = (climbed / page).read_text("utf-8")
+        assert f"{row['beam']['bleu']['score']:.2f} ({row['beam']['bleu']['low']:.2f} .." in text
+        assert "against one" in text
+        assert "Bahdanau et al. 2015" in text
+        assert "two, a rung of the tests." in text
+    assert (climbed / "report.html").read_text("utf-8").count("data:image/png;base64,") == 3
+    for chart in ("scores-by-rung.png", "bleu-by-length.png", "loss-by-minutes.png"):
+        assert (climbed / chart).read_bytes().startswith(b"\x89PNG")
+        assert f"({chart})" in (climbed / "report.md").read_text("utf-8")
+
+
+def test_the_same_command_again_does_nothing_anew(files, climbed, capsys, monkeypatch):
+    def not_again(*_):
+        raise AssertionError("translated again")
+
+    def remember(*arguments):
+        shown.append([row["status"] for row in ladder_report.write_report(*arguments)["rungs"]])
+        return report_of(climbed)
+
+    shown = []
+    monkeypatch.setattr("seqloom.workflows.ladder.write_report", remember)
+    monkeypatch.setattr(ladder_scores, "translate_items", not_again)
+    before = {rung: (climbed / rung / "model.safetensors").stat().st_mtime_ns for rung in ("one", "two")}
+    first = report_of(climbed)
+    assert call(files, climbed, ["one", "two"]) == 0
+    out, errors = capsys.readouterr()
+    assert errors.count("nothing to do") == 2
+    assert {rung: (climbed / rung / "model.safetensors").stat().st_mtime_ns for rung in before} == before
+    assert report_of(climbed) == first
+    assert shown == [["done", "done"]] * 2  # what was there before is in the report from the start
+    assert out.splitlines()[0].startswith("rung")
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["one", "two"]
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(files, climbed, tmp_path, capsys, monkeypatch):
+    update = Loop.update
+
+    def stop_in_the_second(loop):
+        if loop.state.step == 2 and loop.folder.parent.name == "two":
+            os.kill(os.getpid(), signal.SIGINT)
+        update(loop)
+
+    monkeypatch.setattr(ladder_report, "can_draw", lambda: False)
+    with monkeypatch.context() as patched:
+        patched.setattr(Loop, "update", stop_in_the_second)
+        assert call(files, tmp_path, ["one", "two"]) == 130
+    errors = capsys.readouterr().err
+    assert "stopped after step 3, saved" in errors
+    assert f"The same command goes on from there. Finished rungs in {tmp_path} stay" in errors
+    assert [row["status"] for row in report_of(tmp_path)["rungs"]] == ["done", "waiting"]
+    assert "two still to come" in (tmp_path / "report.md").read_text("utf-8")
+    assert call(files, tmp_path, ["one", "two"]) == 0
+    assert "going on after step 3" in capsys.readouterr().err
+    assert [row["status"] for row in report_of(tmp_path)["rungs"]] == ["done", "done"]
+    assert file_hash(tmp_path / "one" / "model.safetensors") == file_hash(climbed / "one" / "model.safetensors")
+
+
+def test_ctrl_c_between_two_trainings_is_a_sentence_too(files, tmp_path, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seqloom.workflows.ladder.score_rung", interrupted)
+    assert call(files, tmp_path, ["one"]) == 130
+    assert "stopped. The same command goes on from there." in capsys.readouterr().err
+
+
+def test_a_rung_that_fails_is_reported_and_the_others_go_on(files, tmp_path, capsys, monkeypatch):
+    run = Loop.run
+
+    def diverge_in_the_first(loop):
+        if loop.folder.parent.name == "wild":
+            raise TrainingError("20 steps in a row gave a loss that is not finite: it diverged.")
+        return run(loop)
+
+    monkeypatch.setattr(Loop, "run", diverge_in_the_first)
+    monkeypatch.setattr(ladder_report, "can_draw", lambda: False)
+    assert call(files, tmp_path, ["wild", "one"]) == 5
+    out, errors = capsys.readouterr()
+    rows = {row["name"]: row for row in report_of(tmp_path)["rungs"]}
+    assert rows["wild"]["status"] == "failed"
+    assert "diverged" in rows["wild"]["reason"]
+    assert rows["one"]["status"] == "done"
+    assert rows["one"]["against"] is None
+    assert "failed: 20 steps in a row" in (tmp_path / "report.md").read_text("utf-8")
+    assert "no model came out of wild" in errors
+    assert "failed: 20 steps" in out
+    assert "pip install 'seqloom[plots]'" in errors
+    assert not list(tmp_path.glob("*.png"))
+    assert "<img" not in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--rungs", "rnn,lsmt"], "--rungs lsmt: no such rung. Did you mean 'lstm'?"),
+        (["--set", "model.widht=3"], "Did you mean 'width'?"),
+        (["--budget", "soon"], "--budget soon: want a time such as 20m"),
+        (["--test", "nowhere.tsv"], "nowhere.tsv"),
+        (["--valid", "b.txt,-"], "-: the ladder reads its data once a rung"),
+    ],
+)
+def test_a_wrong_call_is_refused_before_anything_is_trained(files, tmp_path, capsys, change, said):
+    options = {"--test": str(files / "test.tsv"), "--budget": "9m", "--rungs": "rnn", "--out": str(tmp_path / "out")}
+    options[change[0]] = change[1]
+    words = [word for option in options.items() for word in option]
+    assert main(["ladder", str(files / "train.tsv"), *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.rglob("config.toml"))
+
+
+def test_the_folder_of_one_model_is_not_made_a_ladder(files, climbed, capsys):
+    assert call(files, climbed / "one", ["two"]) == 2
+    assert "is the folder of one model" in capsys.readouterr().err

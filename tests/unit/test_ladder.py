@@ -1,0 +1,236 @@
+"""The ladder's parts: which rungs, compared with which, how the report is put together and drawn."""
+
+import json
+from dataclasses import asdict
+from types import SimpleNamespace
+
+import pytest
+
+from seqloom.errors import UsageError
+from seqloom.evaluate.ladder_pages import Heading, Picture, Table, Text, to_html, to_markdown
+from seqloom.evaluate.ladder_papers import PUBLISHED, published_beside
+from seqloom.evaluate.ladder_tables import length_table, main_metric, make_blocks, step_table, title_of
+from seqloom.evaluate.metrics import measure
+from seqloom.evaluate.significance import compare
+from seqloom.evaluate.testset import Item
+from seqloom.explain.charts import Bar, can_draw, draw_bars, draw_lines
+from seqloom.workflows import ladder_scores
+from seqloom.workflows.ladder_charts import draw_charts, length_lines
+from seqloom.workflows.ladder_rungs import RUNGS, Rung, choose_rungs, step_before
+from seqloom.workflows.ladder_scores import TestSet as Sentences
+from seqloom.workflows.ladder_scores import differences, read_scores, score_rung
+from seqloom.workflows.recipes import find_recipe
+
+NAMES = [rung.name for rung in RUNGS]
+
+
+def found(score):
+    return {"score": score, "low": score - 1, "high": score + 1, "signature": "sig"}
+
+
+def row(name, family="attention", bleu=20.0, unit="words", loss=2.0, **more):
+    buckets = [
+        {"unit": unit, "least": 1, "most": 5, "sentences": 30, "bleu": bleu + 1, "chrf": 40.0},
+        {"unit": unit, "least": 6, "most": None, "sentences": 4, "bleu": bleu - 1, "chrf": 40.0},
+    ]
+    report = {name: found(bleu) for name in ("bleu", "chrf", "exact_match", "token_error_rate")}
+    report |= {"by_length": buckets, "sentences_per_second": 30.0}
+    return {
+        "name": name, "family": family, "recipe": f"ladder/{name}", "summary": "what it is", "status": "done",
+        "params": 1_250_000, "minutes": 20.1, "step": 900, "epoch": 3, "tokens_per_second": 1500.0, "valid_loss": loss,
+        "weights": "average", "threads": 2, "tokenizer": {"tokenizer": "bpe", "vocab_size": 6000}, "against": None,
+        "languages": ["en", "de"], "curve": [[1.0, 4.0], [2.0, loss]], "beam": report, "greedy": report, **more,
+    }  # fmt: skip
+
+
+def document(*rows):
+    return {
+        "format": 1, "version": "1", "pairs": "train.tsv", "valid": None, "test": "test.tsv", "sentences": 34,
+        "budget_seconds": 1200.0, "seed": 1, "rungs": list(rows), "warnings": ["few"],
+        "published": [asdict(one) for one in PUBLISHED],
+    }  # fmt: skip
+
+
+def step(name, difference, p_value):
+    return {"rung": name, "differences": {"bleu": {"difference": difference, "p_value": p_value}}}
+
+
+def test_all_rungs_in_the_order_of_history_each_a_recipe():
+    assert choose_rungs(None) == list(RUNGS)
+    assert NAMES.index("rnn") < NAMES.index("lstm") < NAMES.index("rnnsearch-additive") < NAMES.index("transformer")
+    for rung in RUNGS:
+        assert find_recipe(rung.recipe).is_file()
+        assert not rung.before or NAMES.index(rung.before) < NAMES.index(rung.name)
+
+
+def test_some_rungs_and_files_of_ones_own():
+    assert [rung.name for rung in choose_rungs("transformer, rnn")] == ["transformer", "rnn"]
+    assert choose_rungs("gru,my/wide.toml")[1] == Rung("wide", "my/wide.toml", "wide")
+
+
+@pytest.mark.parametrize("names", ["", ",", "rnn,rnn", "rnn,a/rnn.toml", "tokenizer.toml"])
+def test_rungs_that_cannot_each_have_a_folder_are_refused(names):
+    with pytest.raises(UsageError, match="each is a folder"):
+        choose_rungs(names)
+
+
+def test_a_step_is_measured_against_what_it_grew_out_of():
+    rungs = {rung.name: rung for rung in RUNGS}
+    done = [rungs[name] for name in ("rnn", "lstm", "gru", "lstm-reversed", "rnnsearch-dot")]
+    assert step_before(rungs["rnn"], done) is None
+    assert step_before(rungs["lstm-reversed"], done) == rungs["lstm"]
+    assert step_before(rungs["rnnsearch-dot"], done) == rungs["lstm-reversed"]  # its own step is not there
+    assert step_before(rungs["gru"], [rungs["gru"], rungs["lstm"]]) is None  # only what stands above
+
+
+def test_every_published_row_stands_beside_a_rung():
+    assert {row.rung for row in PUBLISHED} <= set(NAMES)
+    assert "RNNsearch-50 26.75 (WMT14 en-fr)" in published_beside("rnnsearch-additive")
+    assert published_beside("rnnsearch-dot") == ""
+
+
+def test_a_page_escapes_what_a_name_may_hold():
+    blocks = [Heading("a < b"), Text("x & y"), Table(["a|b", "n"], [["<i>", "1"]]), Picture("p.png", 'the "chart"')]
+    markdown = to_markdown("T", blocks)
+    assert markdown.splitlines()[0] == "# T"
+    assert "| a\\|b | n |\n| --- | ---: |\n| <i> | 1 |" in markdown
+    assert '![the "chart"](p.png)' in markdown
+    html = to_html("T<", blocks, {"p.png": b"\x89PNG"})
+    assert "<h2>a &lt; b</h2>" in html
+    assert '<td class="text">&lt;i&gt;</td><td>1</td>' in html
+    assert 'alt="the &quot;chart&quot;" src="data:image/png;base64,iVBORw=="' in html
+    assert "<title>T&lt;</title>" in html
+    assert "http" not in html  # one file, offline
+
+
+def test_the_main_table_tells_steps_failures_and_papers():
+    rows = [
+        row("lstm", bleu=20.0),
+        row("gru", bleu=22.5, against=step("lstm", 2.5, 0.001)),
+        row("rnnsearch-dot", bleu=22.6, against=step("gru", 0.1, 0.4)),
+        {"name": "luong", "status": "failed", "reason": "it diverged", "recipe": "x", "summary": "y"},
+        {"name": "transformer", "status": "waiting", "recipe": "x", "summary": "y"},
+    ]
+    table = step_table(document(*rows))
+    cells = {line[0]: dict(zip(table.head, line, strict=True)) for line in table.rows}
+    assert list(cells) == ["lstm", "gru", "rnnsearch-dot", "luong"]
+    assert cells["gru"]["BLEU (95 %)"] == "22.50 (21.50 .. 23.50)"
+    assert (cells["gru"]["step: BLEU"], cells["gru"]["p"]) == ("+2.50 against lstm", "0.001 *")
+    assert (cells["rnnsearch-dot"]["step: BLEU"], cells["rnnsearch-dot"]["p"]) == ("+0.10 against gru", "0.400")
+    assert (cells["lstm"]["step: BLEU"], cells["lstm"]["p"]) == ("-", "-")
+    assert cells["lstm"]["parameters"] == "1.2M"
+    assert cells["lstm"]["published, on other data"] == "LSTM, 4 layers of 1000 26.17 (WMT14 en-fr)"
+    assert "failed: it diverged" in cells["luong"].values()
+    text = to_markdown("x", make_blocks(document(*rows), []))
+    assert "transformer still to come" in text
+    assert "Note: few" in text
+    assert "one tokenizer for all (bpe, 6,000 tokens)" in text
+    assert title_of(document(*rows)) == "The ladder, en -> de"
+
+
+def test_a_report_without_any_rung_has_its_pages_too():
+    waiting = {"name": "rnn", "status": "waiting", "recipe": "ladder/rnn", "summary": "s", "family": "f"}
+    empty = document(waiting)
+    assert "rnn still to come" in to_html(title_of(empty), make_blocks(empty, []), {})
+    assert draw_charts(empty) == {}
+
+
+def test_single_words_are_judged_by_exact_match():
+    words = document(row("lstm", unit="characters", against=None))
+    assert main_metric(words) == "exact_match"
+    assert step_table(words).head[5:7] == ["exact match (95 %)", "token error rate (95 %)"]
+    assert main_metric(document(row("lstm"))) == "bleu"
+
+
+def test_bleu_by_length_names_the_sentences_of_each_group():
+    table = length_table(document(row("lstm", bleu=20.0)))
+    assert table.head == ["words of the source (sentences)", "1-5 (30)", "6 or more (4)"]
+    assert table.rows == [["lstm", "21.00", "19.00"]]
+
+
+def test_lengths_are_drawn_for_the_best_of_each_family_without_rare_ones():
+    rows = [row("dot", loss=2.2), row("additive", loss=2.0, bleu=19.0), row("lstm", family="fixed vector", bleu=9.0)]
+    assert length_lines(rows) == {"attention: additive": [(0, 20.0)], "fixed vector: lstm": [(0, 10.0)]}
+
+
+def test_charts_are_png_files_and_the_same_numbers_make_the_same_bytes():
+    assert can_draw()
+    bars = [Bar("lstm", "fixed", 20.0, 20.5, 21.0), Bar("gru 中", "other", 22.0, 21.0, 23.0)]  # an odd interval
+    drawn = draw_bars(bars, "BLEU")
+    assert drawn.startswith(b"\x89PNG")
+    assert drawn == draw_bars(bars, "BLEU")
+    assert drawn != draw_bars(bars[:1], "BLEU")
+    assert draw_lines({f"line {n}": [(0, n), (1, n)] for n in range(9)}, "x", "y", ["a", "b"]).startswith(b"\x89PNG")
+    assert set(draw_charts(document(row("lstm")))) == {
+        "scores-by-rung.png",
+        "bleu-by-length.png",
+        "loss-by-minutes.png",
+    }
+
+
+@pytest.fixture
+def rung_folder(tmp_path, monkeypatch):
+    """A folder that pretends to be a trained rung; its translations are counted."""
+    calls = []
+
+    def translate(translator, items, beam, say):
+        calls.append(beam)
+        return SimpleNamespace(texts=[f"{item.references[0]} {beam}" for item in items], seconds=0.5)
+
+    config = SimpleNamespace(data=SimpleNamespace(target_lang="de"))
+    monkeypatch.setattr(ladder_scores.Translator, "load", lambda folder: SimpleNamespace(config=config))
+    monkeypatch.setattr(ladder_scores, "translate_items", translate)
+    monkeypatch.setattr(ladder_scores, "count_seen", lambda *_: 3)
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "run.json").write_text('{"format": 1, "finished": true}', "utf-8")
+    return tmp_path, calls
+
+
+SENTENCES = Sentences(
+    "t.tsv", [Item((n,), f"word {n}", (f"das Wort ist {n} und {n * n} mal",)) for n in range(12)], "h" * 64
+)
+
+
+def test_the_same_weights_are_translated_once(rung_folder):
+    folder, calls = rung_folder
+    first = score_rung(folder, SENTENCES, print)
+    assert calls == [5, 1]
+    assert first["beam"]["outputs"][2] == "das Wort ist 2 und 4 mal 5"
+    assert first["seen_in_training"] == 3
+    assert any("also in the training data" in text for text in first["beam"]["warnings"])
+    assert score_rung(folder, SENTENCES, print) == json.loads((folder / "scores.json").read_text("utf-8"))
+    assert calls == [5, 1]
+
+
+@pytest.mark.parametrize("change", ["weights", "test", "file", "run"])
+def test_what_is_no_longer_so_is_measured_anew(rung_folder, change):
+    folder, calls = rung_folder
+    score_rung(folder, SENTENCES, print)
+    test = SENTENCES
+    if change == "weights":
+        (folder / "model.safetensors").write_bytes(b"others")
+    elif change == "test":
+        test = Sentences("t.tsv", SENTENCES.items[:5], "i" * 64)
+    elif change == "run":
+        (folder / "run.json").write_text('{"format": 1, "finished": false}', "utf-8")
+    else:
+        (folder / "scores.json").write_text("{", "utf-8")
+    score_rung(folder, test, print)
+    assert calls == [5, 1, 5, 1]
+
+
+def test_differences_are_those_of_the_paired_test_and_kept_until_the_other_changes(rung_folder, monkeypatch):
+    folder, _ = rung_folder
+    scores = score_rung(folder, SENTENCES, print)
+    wrong = ["das Wort ist nicht da"] * len(SENTENCES.items)
+    others = {**scores, "weights": "w", "beam": {**scores["beam"], "outputs": wrong}}
+    got = differences(folder, scores, "lstm", others, SENTENCES)
+    ours, theirs = (measure(one["beam"]["outputs"], SENTENCES.references, "de") for one in (scores, others))
+    wanted = compare(ours, theirs)
+    assert got["bleu"]["difference"] == pytest.approx(wanted["bleu"].difference)
+    assert got["chrf"]["p_value"] == pytest.approx(wanted["chrf"].p_value)
+    assert read_scores(folder)["against"]["rung"] == "lstm"
+    monkeypatch.setattr(ladder_scores, "compare", lambda *_: {})
+    assert differences(folder, scores, "lstm", others, SENTENCES) == got
+    assert differences(folder, scores, "lstm", {**others, "weights": "v"}, SENTENCES) == {}
+    assert differences(folder, scores, "gru", others, SENTENCES) == {}
