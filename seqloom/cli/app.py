@@ -29,7 +29,7 @@ VERBS = {
     "align": "Align the words of pairs with the attention of a model.",
     "doctor": "Look for what is wrong with a file of pairs.",
     "info": "Tell what a model folder holds.",
-    "ladder": "Train the lineage on one corpus, from the plain recurrent network to the Transformer, and report each step.",
+    "ladder": "Train the lineage on one corpus, from the plain RNN to the Transformer, and report each step.",
     "recipes": "List the built-in recipes with the result each made, or print one.",
     "demo": "Train, measure and try a model in a few minutes, without any data of your own.",
 }

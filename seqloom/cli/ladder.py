@@ -22,7 +22,7 @@ def ladder(
     columns: str | None = None,
     allow_loss: bool = False,
 ) -> None:
-    """Train the lineage on one corpus, from the plain recurrent network to the Transformer, and report each step.
+    """Train the lineage on one corpus, from the plain RNN to the Transformer, and report each step.
 
     Every rung gets the same time, the same tokenizer and the same seed, and is a model folder of its own in DIR. After
     each rung the test set is translated and DIR/report.md, report.html, report.json and the charts are written anew:
