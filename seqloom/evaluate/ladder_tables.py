@@ -67,7 +67,7 @@ def introduce(document: Document) -> list[Block]:
     valid = f"validation {document['valid']}" if document["valid"] else "validation held out of it"
     lines = [
         f"Training data {document['pairs']}, {valid}, test {document['test']} ({document['sentences']:,} sentences). "
-        f"{document['budget_seconds'] / 60:g} minutes a rung, seed {document['seed']}"
+        f"{round(document['budget_seconds'] / 60, 2):g} minutes a rung, seed {document['seed']}"
         + "".join(describe_tokenizer(row) for row in done_rows(document)[:1])
         + f". Seqloom {document['version']}."
     ]
@@ -78,7 +78,9 @@ def introduce(document: Document) -> list[Block]:
 
 def describe_tokenizer(row: Row) -> str:
     text = row["tokenizer"]
-    return f", {row['threads']} threads, one tokenizer for all ({text['tokenizer']}, {text['vocab_size']:,} tokens)"
+    own = "" if text["joint"] else f"; the target's: {text['target_tokenizer']}, {text['target_vocab_size']:,}"
+    threads = f"{row['threads']} thread{'s' * (row['threads'] != 1)}"
+    return f", {threads}, one tokenizer for all ({text['tokenizer']}, {text['vocab_size']:,} tokens{own})"
 
 
 def step_table(document: Document) -> Table:
@@ -90,7 +92,8 @@ def step_table(document: Document) -> Table:
     for row in document["rungs"]:
         published = published_beside(row["name"]) or NONE
         if row["status"] == "done":
-            cells = [millions(row["params"]), f"{row['minutes']:.1f}", speed(row), f"{row['valid_loss']:.3f}"]
+            cells = [millions(row["params"]), f"{row['minutes']:.1f}"]
+            cells += [f"{row['tokens_per_second']:,.0f}", f"{row['valid_loss']:.3f}"]
             cells += [with_interval(row["beam"][name]) for name in metrics]
             rows.append([row["name"], *cells, *step_cells(row, main), published])
         elif row["status"] == "failed":
@@ -155,10 +158,6 @@ def recipe_table(document: Document) -> Table:
 
 def millions(number: int) -> str:
     return f"{number / 1e6:.1f}M" if number >= 100_000 else f"{number:,}"
-
-
-def speed(row: Row) -> str:
-    return f"{row['tokens_per_second']:,.0f}" if row["tokens_per_second"] is not None else NONE
 
 
 def with_interval(found: Row) -> str:

@@ -89,7 +89,7 @@ def describe_run(folder: Path) -> dict[str, Any]:
     ]
     return {
         "params": facts["params"], "minutes": facts["seconds"] / 60, "step": facts["step"], "epoch": facts["epoch"],
-        "tokens_per_second": median(speeds) if speeds else None, "valid_loss": facts["valid_loss"],
+        "tokens_per_second": median(speeds or [facts["tokens"] / facts["seconds"]]), "valid_loss": facts["valid_loss"],
         "weights": facts["weights"], "threads": config.train.threads, "tokenizer": asdict(config.text),
         "languages": [config.data.source_lang, config.data.target_lang], "curve": curve,
     }  # fmt: skip

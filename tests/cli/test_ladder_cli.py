@@ -15,8 +15,8 @@ from seqloom.workflows.ladder_scores import file_hash
 
 RUNG = """# {name}, a rung of the tests. Result: none
 [text]
-tokenizer = "char"
-vocab_size = 300
+tokenizer = "word"
+vocab_size = 50
 [model]
 kind = "transformer"
 layers = {layers}

@@ -74,10 +74,20 @@ def build(shape: dict[str, Any], target_vocab_size: int = 13, seed: int = 1, **d
     torch.manual_seed(seed)
     model = build_model(config.load_config(None, overrides), 13 if joint else 11, target_vocab_size, joint).double()
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            size = 0.1 if name.endswith("W_h") else 0.3  # a larger recurrent matrix makes states without bounds explode
-            parameter += size * torch.randn_like(parameter)
+        for parameter in model.parameters():
+            parameter += 0.3 * torch.randn_like(parameter)
+        if shape.get("cell") == "rnn_relu":
+            tame(model)
     return model.eval()
+
+
+def tame(model: Seq2Seq) -> None:
+    """A ReLU has no upper bound and no slope below 0: keep its states small and its units alive."""
+    for name, parameter in model.named_parameters():
+        if name.endswith(".W_h"):
+            parameter *= 0.4
+        elif name.endswith(".b"):
+            parameter.abs_().add_(0.5)
 
 
 @pytest.fixture(scope="session", params=list(shapes()))

@@ -98,9 +98,7 @@ def test_attention_weights(model: Seq2Seq, shape: dict[str, object], source: Ten
                 visible = mask[:, None].expand_as(flat)
             else:
                 visible = torch.ones_like(weights, dtype=torch.bool).tril().flatten(1, -2)
-            assert (flat[~visible] == 0).all()
-            if shape.get("cell") != "rnn_relu":  # without bounds its scores differ by more than exp can show
-                assert (flat[visible] > 0).all()
+            assert torch.equal(flat > 0, visible) and (flat[~visible] == 0).all()
 
 
 def test_traced_and_untraced_agree(model: Seq2Seq, memory: Memory, source: Tensor, target: Tensor) -> None:

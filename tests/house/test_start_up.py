@@ -4,6 +4,8 @@ import resource
 
 import pytest
 
+from seqloom.cli.app import VERBS
+
 SPY = """
 import sys
 from seqloom.cli.app import main
@@ -11,7 +13,6 @@ code = main(sys.argv[1:])
 heavy = {"torch", "sacrebleu", "matplotlib", "tensorboard"} & sys.modules.keys()
 sys.exit(f"imported {sorted(heavy)}" if heavy else code)
 """
-VERBS = ("train", "translate", "evaluate", "doctor", "info", "recipes", "demo")
 
 
 @pytest.mark.parametrize("line", ["--help", "--version", "recipes", *(f"{verb} --help" for verb in VERBS)])

@@ -11,6 +11,7 @@ from seqloom.config import load_config
 from seqloom.models.build import build_model
 from seqloom.models.rnn import RecurrentSeq2Seq
 from seqloom.nn.cells import Cell
+from seqloom.nn.late import Late, multiply
 from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
@@ -88,6 +89,20 @@ def test_luong(cell: str, attention: str) -> None:
             fed = torch.tanh(decoder.W.weight @ torch.cat([c, state[1][0]]))
             torch.testing.assert_close(got[row, i], fed)
             torch.testing.assert_close(trace["decoder.attention"][i][row, 0, : len(alpha)], alpha)
+
+
+@pytest.mark.parametrize("settings", ["luong gru bilinear", "bahdanau lstm additive", "bahdanau gru_fused gaussian"])
+def test_late_products_change_no_gradient(settings: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole model, two layers, against autograd alone."""
+    decoder, cell, attention = settings.split()
+    names = [f"model.decoder={decoder}", f"model.cell={cell}", f"model.attention={attention}", "model.layers=2"]
+    model, found = build(*names), []
+    for linear in (Late.linear, lambda self, x, matrix: multiply(x, matrix)):
+        monkeypatch.setattr(Late, "linear", linear)
+        hidden = model.hidden(TARGET, model.encode(SOURCE, SOURCE != PAD))
+        found.append([hidden, *torch.autograd.grad((model.project(hidden) ** 2).sum(), list(model.parameters()))])
+    for late, plain in zip(*found, strict=True):
+        torch.testing.assert_close(late, plain, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])

@@ -22,6 +22,8 @@ from seqloom.workflows.ladder_scores import differences, read_scores, score_rung
 from seqloom.workflows.recipes import find_recipe
 
 NAMES = [rung.name for rung in RUNGS]
+BPE = {"tokenizer": "bpe", "vocab_size": 6000, "joint": True, "target_tokenizer": "same", "target_vocab_size": 0}
+SOUNDS = {"tokenizer": "char", "vocab_size": 287, "joint": False, "target_tokenizer": "word", "target_vocab_size": 43}
 
 
 def found(score):
@@ -38,7 +40,7 @@ def row(name, family="attention", bleu=20.0, unit="words", loss=2.0, **more):
     return {
         "name": name, "family": family, "recipe": f"ladder/{name}", "summary": "what it is", "status": "done",
         "params": 1_250_000, "minutes": 20.1, "step": 900, "epoch": 3, "tokens_per_second": 1500.0, "valid_loss": loss,
-        "weights": "average", "threads": 2, "tokenizer": {"tokenizer": "bpe", "vocab_size": 6000}, "against": None,
+        "weights": "average", "threads": 2, "tokenizer": BPE, "against": None,
         "languages": ["en", "de"], "curve": [[1.0, 4.0], [2.0, loss]], "beam": report, "greedy": report, **more,
     }  # fmt: skip
 
@@ -124,7 +126,7 @@ def test_the_main_table_tells_steps_failures_and_papers():
     text = to_markdown("x", make_blocks(document(*rows), []))
     assert "transformer still to come" in text
     assert "Note: few" in text
-    assert "one tokenizer for all (bpe, 6,000 tokens)" in text
+    assert "20 minutes a rung, seed 1, 2 threads, one tokenizer for all (bpe, 6,000 tokens)." in text
     assert title_of(document(*rows)) == "The ladder, en -> de"
 
 
@@ -136,7 +138,8 @@ def test_a_report_without_any_rung_has_its_pages_too():
 
 
 def test_single_words_are_judged_by_exact_match():
-    words = document(row("lstm", unit="characters", against=None))
+    words = document(row("lstm", unit="characters", tokenizer=SOUNDS))
+    assert "(char, 287 tokens; the target's: word, 43)" in to_markdown("x", make_blocks(words, []))
     assert main_metric(words) == "exact_match"
     assert step_table(words).head[5:7] == ["exact match (95 %)", "token error rate (95 %)"]
     assert main_metric(document(row("lstm"))) == "bleu"
