@@ -85,21 +85,34 @@ def draw_noise(seeds: Sequence[Seed], num: int, limits: Tensor) -> Tensor:
 
 def draw(log_probs: Tensor, noise: Tensor, how: SampleOptions) -> Tensor:
     """One token a row: the first whose cumulative probability exceeds the random number. (R,V), (R,) -> (R,)."""
-    vocab_size = log_probs.shape[1]
-    scaled = log_probs.double() / how.temperature  # double: 24 bits are too few to add up 50,000 tokens
+    scaled = log_probs / how.temperature
     if how.top_k == 0 and how.top_p == 1:
         return pick(scaled.softmax(-1), noise)
-    ranked, tokens = scaled.topk(min(how.top_k or vocab_size, vocab_size))
-    shares = ranked.softmax(-1)
+    shares, tokens = most_probable(scaled, how)
     if how.top_p < 1:
-        before = shares.cumsum(-1) - shares  # the share of all that are more probable
+        before = shares.cumsum(-1, dtype=torch.float64) - shares  # the share of all that are more probable
         shares = shares.masked_fill(before >= how.top_p, 0)
     return tokens.gather(1, pick(shares, noise)[:, None])[:, 0]
 
 
+def most_probable(scaled: Tensor, how: SampleOptions) -> tuple[Tensor, Tensor]:
+    """Shares and tokens, most probable first: the top_k, or as many as surely hold top_p. (R,V) -> (R,K) both."""
+    vocab_size = scaled.shape[1]
+    if how.top_k:
+        ranked, tokens = scaled.topk(min(how.top_k, vocab_size))
+        return ranked.softmax(-1), tokens
+    shares = scaled.softmax(-1)
+    for number in (64, 512):  # few hold the share as a rule, and to sort all takes longer than the model
+        if number < vocab_size:
+            ranked, tokens = shares.topk(number)
+            if (ranked.sum(-1) > how.top_p).all():
+                return ranked, tokens
+    return shares.sort(descending=True)
+
+
 def pick(shares: Tensor, noise: Tensor) -> Tensor:
     """The place in each row (R,K) of shares, which need not sum to 1, at which a random number (R,) falls."""
-    cumulative = shares.cumsum(-1)
+    cumulative = shares.cumsum(-1, dtype=torch.float64)  # 24 bits are too few to add up 50,000 tokens
     places = torch.searchsorted(cumulative, noise[:, None] * cumulative[:, -1:], right=True)
     return places[:, 0].clamp(max=shares.shape[1] - 1)
 

@@ -77,6 +77,21 @@ def test_top_k_and_top_p_cut():
     assert shares[1] == pytest.approx(200 * 2 / 3, abs=2)
 
 
+@pytest.mark.parametrize("top_p", [0.05, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("scale", [0.1, 4.0], ids=["flat", "peaked"])
+def test_top_p_of_a_large_vocabulary_keeps_what_a_full_sort_keeps(top_p, scale):
+    """Only as many tokens are sorted as are needed; the fewest that hold the share may still be most of them."""
+    torch.manual_seed(0)
+    log_probs = (scale * torch.randn(1, 3000).double()).log_softmax(-1)
+    ranked, order = log_probs.exp()[0].sort(descending=True)
+    kept = int((ranked.double().cumsum(0) < top_p).sum()) + 1
+    noise = torch.linspace(0, 0.99999, 500).double()
+    drawn = draw(log_probs.expand(500, -1), noise, SampleOptions(top_p=top_p)).tolist()
+    inside = ranked[:kept].double().cumsum(0)
+    places = torch.searchsorted(inside, noise * inside[-1], right=True)
+    assert drawn == order[places].tolist()
+
+
 def test_a_number_falls_on_the_token_whose_share_it_is_in():
     shares = torch.tensor([[0.0, 0.25, 0.0, 0.75, 0.0]]).double()
     for noise, place in [(0.0, 1), (0.2499, 1), (0.25, 3), (0.9999999, 3)]:
