@@ -36,7 +36,7 @@ def best_starts(
     model: Seq2Seq, memory: Memory, num: int, options: SearchOptions, prefixes: Prefixes | None
 ) -> list[list[list[int]]]:
     """The prefix of each sentence with each of its `num` most probable next tokens: a beam that is cut right there."""
-    one_step = replace(options, beam=num, n_best=num, length_penalty=0, coverage_penalty=0)
+    one_step = replace(options, beam=num, n_best=num, coverage_penalty=0)  # all have one length and one past
     lengths = [len(prefix) for prefix in prefixes] if prefixes is not None else [0] * len(memory.mask)
     limits = torch.tensor(lengths, device=memory.mask.device) + 1
     found = beam_search(model, memory, limits, one_step, Rules.of(options, prefixes, memory))

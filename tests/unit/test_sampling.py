@@ -170,6 +170,14 @@ def test_finished_sentences_leave_and_memory_is_never_copied(make_model, five):
     assert memory_rows == sorted(memory_rows, reverse=True) and memory_rows[-1] < 5
 
 
+def test_each_sentence_keeps_its_prefix_when_others_have_left(make_model, five):
+    model = make_model(0, end=40.0)  # it ends as soon as it may
+    prefixes = [(), (5,), (4, 4, 6), (8, 7), (3,)]
+    found = sample_all(model, model.encode(*five), prefixes=prefixes, num=2)
+    assert [[h.ids for h in drawn] for drawn in found] == [[prefix] * 2 for prefix in prefixes]
+    assert [rows for rows, _ in model.rows_seen] == [5, 4, 2, 1]
+
+
 def test_output_is_bounded(make_model, five):
     model = make_model(0, end=-1e4)
     found = sample(model, model.encode(*five), SampleOptions(num=2), seeds=SEEDS)

@@ -285,6 +285,10 @@ def test_a_sentence_without_anything_left_to_write_is_done(make_model, five):
     (found,) = search(model, model.encode(*one(five)), beam=4, n_best=4, no_repeat_ngram=1, max_length=40)
     assert all(h.ended and sorted(h.ids) == [3, 4, 5, 6, 7, 8] for h in found)
     assert len(model.rows_seen) == 7
+    model.rows_seen.clear()
+    (found,) = search(model, model.encode(*one(five)), beam=4, n_best=4, prefixes=[(4, EOS)])
+    assert [h.ids for h in found] == [(4,)]  # one of four: yet nothing else can come
+    assert len(model.rows_seen) == 2
 
 
 @pytest.mark.parametrize("beam", [1, 2, 5])

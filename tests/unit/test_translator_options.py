@@ -208,7 +208,7 @@ def test_an_ensemble_of_one_and_of_twice_the_same_is_that_model(members):
 
 
 def test_members_must_share_their_vocabularies(members, tmp_path):
-    other = make_run(tmp_path / "other", texts=["quite other letters: xyz"])
+    other = make_run(tmp_path / "other", texts=[text.replace("a", "w") for text in TEXTS])  # as many letters
     with pytest.raises(UsageError) as caught:
         Translator.load_ensemble([members[0], members[1], other])
     said = str(caught.value)
