@@ -1,0 +1,41 @@
+"""Threads that share a step: each does its part, all wait for the last, so nothing depends on who is first.
+
+A step of word vectors is many small operations. Splitting each of them over the cores costs more than it saves; here a
+thread does all operations of its part, on one core. torch and numpy let other threads run meanwhile.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Team:
+    """with Team(2) as team: team.do([f, g]) is [f(), g()]."""
+
+    def __init__(self, threads: int | None) -> None:
+        import torch
+
+        self.size = threads or os.cpu_count() or 1
+        torch.set_num_threads(1)
+        self.pool = ThreadPoolExecutor(max(1, self.size - 1), "vectors", torch.set_num_threads, (1,))
+
+    def do(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        """What each task returns, in their order; the caller does the first one itself."""
+        if self.size == 1:
+            return [task() for task in tasks]
+        others = [self.pool.submit(task) for task in tasks[1:]]
+        try:
+            first = [task() for task in tasks[:1]]
+        finally:
+            found = [other.result() for other in others]
+        return first + found
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.pool.shutdown()

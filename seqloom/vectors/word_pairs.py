@@ -1,0 +1,103 @@
+"""Word pairs that people judged: does the cosine rank them as people do?
+
+    rho = Pearson's correlation of the ranks, equals sharing the mean of theirs     (Spearman 1904)
+
+A file has two words and a number a line, with tabs, commas or blanks between; a first line without a number is a
+header. A pair with a word that has no vector is left out, and is counted.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqloom.data.lines import Fault, read_lines
+from seqloom.errors import DataError
+from seqloom.vectors.head import is_number
+from seqloom.vectors.word_vectors import WordVectors
+
+RESAMPLES = 1000
+SEED = 12345
+FEWEST = 3  # two pairs always agree or disagree wholly
+PARTS = re.compile(r"[\t,; ]+")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How well cosines agree with people; rho is nan when too few pairs have vectors, or all are equal."""
+
+    name: str
+    rho: float
+    low: float
+    high: float
+    used: int
+    total: int
+
+    def to_json(self) -> dict[str, Any]:
+        known = bool(np.isfinite(self.rho))
+        return {
+            "pairs": self.name,
+            "spearman": self.rho if known else None,  # JSON has no nan
+            "low": self.low if known else None,
+            "high": self.high if known else None,
+            "used": self.used,
+            "total": self.total,
+        }
+
+
+def read_pairs(path: Path) -> list[tuple[str, str, float]]:
+    pairs = []
+    for line, text in enumerate(read_lines(path), 1):
+        if isinstance(text, Fault):
+            raise DataError(f"{path}, line {line}: {text.kind}: {text.detail}.")
+        if not text.strip() or text.startswith("#"):
+            continue
+        parts = text.strip().split("\t") if "\t" in text else PARTS.split(text.strip())
+        if len(parts) < 3 or not is_number(parts[2]) or not np.isfinite(float(parts[2])):
+            if line == 1:
+                continue  # the names of the columns
+            raise DataError(f"{path}, line {line}: {text[:60]!r}: want two words and a number.")
+        pairs.append((parts[0].strip(), parts[1].strip(), float(parts[2])))
+    if not pairs:
+        raise DataError(f"{path}: no pair in it. Want two words and a number a line.")
+    return pairs
+
+
+def judge(vectors: WordVectors, pairs: list[tuple[str, str, float]], name: str) -> Judged:
+    places = [(vectors.place(a), vectors.place(b), score) for a, b, score in pairs]
+    known = [(a, b, score) for a, b, score in places if a is not None and b is not None]
+    if len(known) < FEWEST:
+        return Judged(name, np.nan, np.nan, np.nan, len(known), len(pairs))
+    first, second, people = zip(*known, strict=True)
+    cosines = (vectors.unit[list(first)] * vectors.unit[list(second)]).sum(1)
+    low, high = bootstrap(cosines, np.array(people))
+    return Judged(name, spearman(cosines, people), low, high, len(known), len(pairs))
+
+
+def ranks(values: ArrayLike) -> NDArray[np.float64]:
+    """From 1 on; equals share the mean of their ranks."""
+    _, place, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[place]
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float:
+    """nan when all of a side are equal."""
+    a, b = ranks(x), ranks(y)
+    a, b = a - a.mean(), b - b.mean()
+    spread = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / spread if spread else float("nan")
+
+
+def bootstrap(x: NDArray[np.floating], y: NDArray[np.floating]) -> tuple[float, float]:
+    """The 95 % interval over resampled pairs (Efron 1979)."""
+    random = np.random.default_rng(SEED)
+    drawn = (random.integers(0, len(x), len(x)) for _ in range(RESAMPLES))
+    found = np.sort([rho for rows in drawn if not np.isnan(rho := spearman(x[rows], y[rows]))])
+    if not len(found):
+        return float("nan"), float("nan")
+    skip = len(found) // 40
+    return float(found[skip]), float(found[-1 - skip])

@@ -1,0 +1,132 @@
+"""Asking vectors: who is near, what completes an analogy, do they rank word pairs as people do?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqloom.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from seqloom.vectors.questions import Section
+    from seqloom.vectors.word_pairs import Judged
+
+Warn = Callable[[str], None]
+Neighbours = list[tuple[str, float]]
+SYNTACTIC = "gram"  # how the sections about forms of words begin in the questions of word2vec
+
+
+def nearest(file: Path, words: Sequence[str], k: int, warn: Warn) -> dict[str, Neighbours]:
+    """For each word the k nearest."""
+    from seqloom.vectors.files import load_vectors
+
+    check_k(k)
+    vectors = load_vectors(file, warn)
+    return {word: vectors.nearest(word, k) for word in words}
+
+
+def complete(file: Path, words: Sequence[str], k: int, warn: Warn) -> Neighbours:
+    """a is to b as c is to: the k best answers."""
+    from seqloom.vectors.files import load_vectors
+
+    check_k(k)
+    a, b, c = words
+    return load_vectors(file, warn).analogy(a, b, c, k)
+
+
+def cosine(file: Path, a: str, b: str, warn: Warn) -> float:
+    from seqloom.vectors.files import load_vectors
+
+    return load_vectors(file, warn).similarity(a, b)
+
+
+def check_k(k: int) -> None:
+    if k < 1:
+        raise UsageError(f"--k {k}: want 1 or more.")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The sections of a file of questions, and all of them together."""
+
+    sections: "list[Section]"
+    num_vectors: int
+
+    @property
+    def totals(self) -> "list[Section]":
+        from seqloom.vectors.questions import Section, total
+
+        forms = [section for section in self.sections if section.name.startswith(SYNTACTIC)]
+        meanings = [section for section in self.sections if not section.name.startswith(SYNTACTIC)]
+        parts = {"meanings": meanings, "forms": forms} if forms and meanings else {}
+        return [*(sum(some, Section(name)) for name, some in parts.items()), total(self.sections)]
+
+    def render(self) -> str:
+        rows = [("section", "right", "asked", "accuracy", "95 % interval", "left out")]
+        for section in (*self.sections, *self.totals):
+            told = section.to_json()
+            share = f"{100 * told['accuracy']:.1f} %" if section.asked else "-"
+            interval = f"{100 * told['low']:.1f} to {100 * told['high']:.1f} %" if section.asked else "-"
+            cells = (f"{section.right:,}", f"{section.asked:,}", share, interval, f"{section.left_out:,}")
+            rows.append((section.name, *cells))
+        return f"{table(rows)}\nleft out: a word of the question is not among the {self.num_vectors:,} words"
+
+    def to_json(self) -> dict[str, Any]:
+        parts = {part.name: part.to_json() for part in self.totals}
+        return {**parts, "sections": [section.to_json() for section in self.sections], "num_vectors": self.num_vectors}
+
+
+def answer_questions(file: Path, questions: Path, warn: Warn) -> Answers:
+    from seqloom.vectors.files import load_vectors
+    from seqloom.vectors.questions import answer, read_questions, total
+
+    sections = read_questions(questions)
+    vectors = load_vectors(file, warn)
+    answer(vectors, sections)
+    if not total(sections).asked:
+        raise DataError(
+            f"{questions}: none of its {total(sections).left_out:,} questions can be asked: in each, a word is not "
+            f"among the {len(vectors):,} words of {file}."
+        )
+    return Answers(sections, len(vectors))
+
+
+@dataclass(frozen=True)
+class Judgements:
+    files: "list[Judged]"
+    num_vectors: int
+
+    def render(self) -> str:
+        rows = [("pairs", "Spearman", "95 % interval", "used", "of", "left out")]
+        for judged in self.files:
+            interval = f"{judged.low:.3f} to {judged.high:.3f}"
+            counts = (f"{judged.used:,}", f"{judged.total:,}", f"{judged.total - judged.used:,}")
+            rows.append((judged.name, f"{judged.rho:.3f}", interval, *counts))
+        return f"{table(rows)}\nleft out: a word of the pair is not among the {self.num_vectors:,} words"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"files": [judged.to_json() for judged in self.files], "num_vectors": self.num_vectors}
+
+
+def judge_pairs(file: Path, pair_files: Sequence[Path], warn: Warn) -> Judgements:
+    from seqloom.vectors.files import load_vectors
+    from seqloom.vectors.word_pairs import FEWEST, judge, read_pairs
+
+    lists = {path: read_pairs(path) for path in pair_files}
+    vectors = load_vectors(file, warn)
+    judged = [judge(vectors, pairs, path.name) for path, pairs in lists.items()]
+    for path, found in zip(lists, judged, strict=True):
+        if found.used < FEWEST:
+            raise DataError(
+                f"{path}: {found.used} of its {found.total:,} pairs have vectors for both words; want {FEWEST} or more."
+            )
+    return Judgements(judged, len(vectors))
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Aligned columns: the first to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    )
