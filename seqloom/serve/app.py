@@ -1,0 +1,84 @@
+"""The whole server as one ASGI application: the endpoints of every protocol, the page, and what holds for all."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from seqloom.serve import deepl, libre, openai, own
+from seqloom.serve.endpoint import Endpoint
+from seqloom.serve.metrics import Measured
+from seqloom.serve.openapi import openapi
+from seqloom.serve.page import PAGES
+from seqloom.serve.refusal import Refusal, on_fault, on_http_exception, on_refusal
+from seqloom.serve.service import Service
+
+ENDPOINTS = [*libre.ENDPOINTS, *own.ENDPOINTS, *deepl.ENDPOINTS, *openai.ENDPOINTS]
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+class SafeHeaders:
+    """What every answer tells a browser: nothing from elsewhere, nothing guessed, nothing kept."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+def build_app(service: Service) -> Starlette:
+    document = msgspec.json.encode(openapi(service, ENDPOINTS))
+
+    async def openapi_json(request: Request) -> Response:
+        return Response(document, media_type="application/json")
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        service.start()
+        yield
+        await service.stop()
+
+    routes = [
+        *(Route(end.path, respond_with(end, service), methods=[end.method]) for end in ENDPOINTS),
+        Route("/openapi.json", openapi_json),
+        *(Route(path, page) for path, page in PAGES.items()),
+    ]
+    paths = frozenset(route.path for route in routes)
+    app = Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(partial(Measured, metrics=service.metrics, paths=paths)),
+            Middleware(SafeHeaders),
+        ],
+        exception_handlers={Refusal: on_refusal, HTTPException: on_http_exception, Exception: on_fault},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False  # a redirect loses the body of a POST in some clients
+    return app
+
+
+def respond_with(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(request: Request) -> Response:
+        return await endpoint.respond(service, request)
+
+    return respond

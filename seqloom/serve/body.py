@@ -1,0 +1,109 @@
+"""What a request says, in any of four encodings: JSON, form, multipart, or everything in the query string."""
+
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from seqloom.serve.refusal import Refusal
+
+JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
+MOST_FIELDS = 1000
+MOST_DRAINED = 8  # bodies' worth: a client that still sends would not read the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names and what was said for each. From JSON they have types; elsewhere all is text, and a name may come twice."""
+
+    values: dict[str, Any]
+    typed: bool
+
+
+async def read_fields(request: Request, most: int) -> Fields:
+    """The fields of a request: those of the query string, and over them those of the body."""
+    query = parse_form(request.scope["query_string"])
+    body = await read_body(request, most)
+    kind = check_content_type(request.headers.get("content-type", ""))
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refusal(415, "Send the body uncompressed.")
+    if not body:
+        return Fields(query, typed=False)
+    if kind == JSON or kind.endswith("+json") or not kind:
+        return Fields(query | parse_json(body), typed=True)
+    if kind == FORM:
+        return Fields(query | parse_form(body), typed=False)
+    if kind == MULTIPART:
+        return Fields(query | await parse_multipart(request, body), typed=False)
+    raise Refusal(415, f"Send the body as {JSON}, {FORM} or {MULTIPART}.")
+
+
+def check_content_type(header: str) -> str:
+    """The media type alone. Only UTF-8 is read: other charsets are a way to lone surrogates and to slow decoders."""
+    kind, *settings = (part.strip().lower() for part in header.split(";"))
+    if any(word.startswith("charset=") and word[8:].strip('"') not in ("utf-8", "utf8") for word in settings):
+        raise Refusal(415, "Send the body as UTF-8.")
+    return kind
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size <= most:
+            chunks.append(chunk)
+        elif size > MOST_DRAINED * most:
+            break
+    if size > most:
+        raise Refusal(413, f"The body is larger than {most:,} bytes.")
+    return b"".join(chunks)
+
+
+def parse_json(body: bytes) -> dict[str, Any]:
+    try:
+        said = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise Refusal(400, "The body is not valid JSON.") from None
+    if not isinstance(said, dict):
+        raise Refusal(400, "The body must be a JSON object.")
+    return said
+
+
+def parse_form(body: bytes) -> dict[str, Any]:
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError:  # too many fields, or bytes that are no UTF-8
+        raise Refusal(400, f"The form is not valid: want UTF-8 and at most {MOST_FIELDS:,} fields.") from None
+    if len(pairs) == 1 and pairs[0][0].lstrip().startswith("{"):
+        raise Refusal(400, f"The body looks like JSON but is sent as a form: set Content-Type: {JSON}.")
+    return gather(pairs)
+
+
+async def parse_multipart(request: Request, body: bytes) -> dict[str, Any]:
+    async def once() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    try:
+        body.decode()  # the library would take broken UTF-8 for Latin-1
+        parser = MultiPartParser(request.headers, once(), max_files=0, max_fields=MOST_FIELDS, max_part_size=len(body))
+        form = await parser.parse()
+    except (MultiPartException, KeyError, ValueError):
+        raise Refusal(400, f"The multipart body is not valid: want at most {MOST_FIELDS:,} fields, no files.") from None
+    return gather((name, value) for name, value in form.multi_items() if isinstance(value, str))
+
+
+def gather(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """A name that comes once has a text, one that comes again a list."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name not in found:
+            found[name] = value
+        elif isinstance(found[name], list):
+            found[name].append(value)
+        else:
+            found[name] = [found[name], value]
+    return found

@@ -1,0 +1,100 @@
+"""One address of the server: what it takes, what it answers, and what holds for all: key, deadline, clients that go."""
+
+import asyncio
+import hmac
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from seqloom.serve.body import Fields, read_fields
+from seqloom.serve.fields import read_request
+from seqloom.serve.refusal import OURS, Refusal, busy
+from seqloom.serve.service import Service
+from seqloom.serve.shapes import Said
+
+log = logging.getLogger("seqloom.serve")
+AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(.*\S)\s*", re.IGNORECASE)
+CLIENT_GONE = 499  # nobody reads it; it is what the metrics count
+Handle = Callable[[Service, Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    method: str
+    path: str
+    summary: str
+    handle: Handle  # gives something to encode as JSON, or a Response
+    answer: Any  # its type
+    takes: type[Said] | None = None  # None: it reads nothing, and needs no key
+    no_key: int = 403  # what a wrong key is answered with
+    streams: bool = False  # may also answer with server-sent events
+    statuses: tuple[int, ...] = ()  # what else it may answer with
+
+    async def respond(self, service: Service, request: Request) -> Response:
+        if not service.accepting:
+            raise busy("The server is shutting down.")
+        try:
+            async with asyncio.timeout(service.limits.deadline):
+                answer = await self.work(service, request)
+        except TimeoutError:
+            raise Refusal(504, f"There was no answer within {service.limits.deadline:g} seconds.") from None
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_GONE)
+        except (Refusal, HTTPException):
+            raise
+        except Exception:
+            log.exception("%s failed", self.path)
+            raise Refusal(500, OURS) from None
+        if isinstance(answer, Response):
+            return answer
+        return Response(msgspec.json.encode(answer), media_type="application/json")
+
+    async def work(self, service: Service, request: Request) -> Any:
+        if self.takes is None:
+            return await self.handle(service, None)
+        if service.inside >= service.limits.requests:
+            raise busy("Too many requests are being read; try again in a second.")
+        service.inside += 1
+        try:
+            return await self.answer_request(service, request, self.takes)
+        finally:
+            service.inside -= 1
+
+    async def answer_request(self, service: Service, request: Request, takes: type[Said]) -> Any:
+        fields = await read_fields(request, service.limits.body)
+        if not has_key(service, request, fields):
+            raise Refusal(self.no_key, "The api_key is missing or wrong.")
+        said = read_request(fields, takes)
+        return await while_connected(request, self.handle(service, said))
+
+
+def has_key(service: Service, request: Request, fields: Fields) -> bool:
+    """The key may stand in a header or in a field; it is compared in a time that tells nothing of it."""
+    if service.key is None:
+        return True
+    header = AUTHORIZATION.fullmatch(request.headers.get("authorization", ""))
+    names = [header[1] if header else None, *(fields.values.get(name) for name in Said.__struct_fields__)]
+    given = next((name for name in names if isinstance(name, str) and name), "")
+    return hmac.compare_digest(given.encode(errors="replace"), service.key.encode())
+
+
+async def while_connected(request: Request, work: Awaitable[Any]) -> Any:
+    """The result of the work, which is dropped the moment that the client goes away."""
+    working = asyncio.ensure_future(work)
+    going = asyncio.ensure_future(request.receive())  # the body has been read: what comes now is the end
+    try:
+        await asyncio.wait({working, going}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        for task in (working, going):
+            task.cancel()
+        await asyncio.gather(working, going, return_exceptions=True)

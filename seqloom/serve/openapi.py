@@ -1,0 +1,102 @@
+"""/openapi.json, written from the table of endpoints and the types of `shapes`; it names the languages served here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from seqloom import __version__
+from seqloom.serve.body import FORM, JSON, MULTIPART
+from seqloom.serve.endpoint import Endpoint
+from seqloom.serve.service import Service
+from seqloom.serve.shapes import Error, Said
+
+WHY = {
+    400: "Something in the request is missing, wrong or over a limit",
+    401: "The key is missing or wrong",
+    403: "The key is missing or wrong, or this is switched off",
+    404: "There is no such model",
+    413: "The body is too large",
+    415: "The body is in no form that is read here",
+    500: "A fault of the server",
+    503: "The queue is full: try again after Retry-After seconds",
+    504: "There was no answer within the deadline",
+}
+REFERENCE = "#/components/schemas/{name}"
+
+
+def openapi(service: Service, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    taken = [endpoint.takes for endpoint in endpoints if endpoint.takes]
+    _, schemas = msgspec.json.schema_components([*taken, Error], ref_template=REFERENCE)
+    for endpoint in endpoints:
+        (answer,), found = msgspec.json.schema_components([endpoint.answer], ref_template=REFERENCE)
+        schemas |= found
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, answer, schemas)
+    for schema in schemas.values():
+        narrow(schema, service)
+    about = "Translations over HTTP. Fields may also come in the query string of a POST with an empty body."
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Seqloom", "version": __version__, "description": about},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    statuses = {500, 503, 504, *endpoint.statuses}
+    if endpoint.takes:
+        statuses |= {400, 413, 415, endpoint.no_key}
+    responses = {str(status): response(WHY[status], REFERENCE.format(name="Error")) for status in sorted(statuses)}
+    if endpoint.answer is not Error:
+        responses["200"] = {"description": "The answer", "content": content(endpoint, answer)}
+    described: dict[str, Any] = {"summary": endpoint.summary, "responses": dict(sorted(responses.items()))}
+    if endpoint.takes and endpoint.method == "POST":
+        reference = {"$ref": REFERENCE.format(name=endpoint.takes.__name__)}
+        kinds = (JSON,) if endpoint.streams else (JSON, FORM, MULTIPART)
+        described["requestBody"] = {"required": True, "content": {kind: {"schema": reference} for kind in kinds}}
+    elif endpoint.takes:
+        own = schemas[endpoint.takes.__name__]["properties"]
+        described["parameters"] = [
+            {"name": name, "in": "query", "schema": schema}
+            for name, schema in own.items()
+            if name not in Said.__struct_fields__
+        ]
+    return described
+
+
+def content(endpoint: Endpoint, answer: dict[str, Any]) -> dict[str, Any]:
+    if endpoint.answer is str:
+        return {"text/plain": {"schema": answer}}
+    events: dict[str, Any] = {"text/event-stream": {"schema": {}}} if endpoint.streams else {}
+    return {JSON: {"schema": answer}} | events
+
+
+def response(description: str, reference: str) -> dict[str, Any]:
+    return {"description": description, "content": {JSON: {"schema": {"$ref": reference}}}}
+
+
+def narrow(whole: dict[str, Any], service: Service) -> None:
+    """What is true of this server only: its languages, models and limits."""
+    allowed = {
+        "source": ["auto", *service.sources],
+        "target": service.targets,
+        "source_lang": service.sources,
+        "target_lang": service.targets,
+        "model": [model.name for model in service.models.values()],
+    }
+    for name, schema in whole.get("properties", {}).items():
+        if "description" not in schema:
+            continue  # of an answer
+        for kind in (schema, *schema.get("anyOf", ())):
+            if kind.get("type") == "string" and name in allowed:
+                kind["enum"] = allowed[name]
+            elif kind.get("type") == "string" and name in ("q", "text"):
+                kind["maxLength"] = service.limits.characters
+            elif kind.get("type") == "array" and name in ("q", "text"):
+                kind["maxItems"] = service.limits.texts
+                kind["items"]["maxLength"] = service.limits.characters
+        if schema.get("default") == "" and name in allowed:  # it may be left out, a target only if there is one
+            del schema["default"]
+            whole["required"] += [name] if name == "target" and len(service.targets) > 1 else []

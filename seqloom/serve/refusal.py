@@ -1,0 +1,52 @@
+"""A request that is not answered: a status and one sentence, in JSON, whatever went wrong."""
+
+from collections.abc import Mapping
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+RETRY_AFTER = "1"  # seconds: a full queue of 64 is worked off in about that
+SENTENCES = {
+    404: "There is nothing at this address.",
+    405: "This address does not take that method.",
+}
+OURS = "Something went wrong here; it is in the log of the server."
+
+
+class Refusal(Exception):
+    """The message is for the client; nothing else of an error ever reaches them."""
+
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+        self.headers = headers
+
+
+def busy(sentence: str) -> Refusal:
+    return Refusal(503, sentence, {"Retry-After": RETRY_AFTER})
+
+
+def answer_refusal(status: int, sentence: str, headers: Mapping[str, str] | None, path: str) -> Response:
+    """{"error": sentence}; the clients of DeepL look for "message"."""
+    body = {"error": sentence} | ({"message": sentence} if path.startswith("/v2/") else {})
+    return Response(msgspec.json.encode(body), status, headers, media_type="application/json")
+
+
+async def on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return answer_refusal(error.status, error.sentence, error.headers, request.url.path)
+
+
+async def on_http_exception(request: Request, error: Exception) -> Response:
+    """What the library refuses by itself: unknown addresses and methods."""
+    assert isinstance(error, HTTPException)
+    sentence = SENTENCES.get(error.status_code, "This request cannot be answered.")
+    return answer_refusal(error.status_code, sentence, error.headers, request.url.path)
+
+
+async def on_fault(request: Request, error: Exception) -> Response:
+    """A fault of ours. The library raises it again after the answer, so that it stands in the log."""
+    return answer_refusal(500, OURS, None, request.url.path)

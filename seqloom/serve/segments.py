@@ -1,0 +1,91 @@
+"""A text as what is translated and what stays: lines of a text, text nodes of HTML; blanks and tags stay as they are.
+
+join(split(text), translations) puts it together again; with the texts themselves it gives what was asked.
+"""
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+LINES = re.compile(r"([\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)")
+BLANKS = re.compile(r"^(\s*)(.*?)(\s*)$", re.DOTALL)
+SPACES = re.compile(r"\s+")
+# Own patterns, because html.parser loses what is not closed and takes seconds for 5,000 characters of `<a <a <a `.
+MARKUP = re.compile(
+    r"<(?P<raw>script|style|template|noscript)\b[^<>]*+>.*?(?:</(?P=raw)\s*+>|\Z)"
+    r"|<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^<>]*+>"
+    r"|<(?P<close>/?)(?P<tag>[a-z][^\s<>/]*+)(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>",
+    re.DOTALL | re.IGNORECASE,
+)
+# How authors say that a name or a piece of code stays.
+STAYS = re.compile(r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE)
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    text: str
+    translate: bool
+
+
+def split(text: str, format: str) -> list[Segment]:
+    return split_html(text) if format == "html" else split_text(text)
+
+
+def join(segments: Sequence[Segment], translated: Iterator[str], format: str) -> str:
+    """The segments with the next translation in the place of each one that has one."""
+    escape: Callable[[str], str] = escape_text if format == "html" else str
+    return "".join(escape(next(translated)) if segment.translate else segment.text for segment in segments)
+
+
+def split_text(text: str) -> list[Segment]:
+    """Each line by itself."""
+    return [segment for line in LINES.split(text) for segment in around(line)]
+
+
+def around(text: str, keep: Callable[[str], str] = str) -> Iterator[Segment]:
+    """A text without the blanks around it, and these; a text without letters and digits stays as it is."""
+    if not any(map(str.isalnum, text)):
+        if text:
+            yield Segment(keep(text), translate=False)
+        return
+    match = BLANKS.match(text)
+    assert match is not None  # the pattern fits every text
+    before, inner, after = match.groups()
+    for part, translate in ((before, False), (inner, True), (after, False)):
+        if part:
+            yield Segment(part if translate else keep(part), translate)
+
+
+def escape_text(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
+def split_html(text: str) -> list[Segment]:
+    """Markup as it was written; text nodes without their entities. What is no whole tag is text."""
+    segments: list[Segment] = []
+    staying: list[str] = []  # open elements, from one that must not be translated on
+    start = 0
+    for match in MARKUP.finditer(text):
+        segments += text_node(text[start : match.start()], bool(staying))
+        segments.append(Segment(match[0], translate=False))
+        start = match.end()
+        tag = (match["tag"] or "").lower()
+        if not tag or tag in VOID or match[0].endswith("/>"):
+            continue
+        if not match["close"]:
+            staying += [tag] if staying or STAYS.search(match[0]) else []
+        elif tag in staying:
+            while staying.pop() != tag:
+                pass
+    return segments + text_node(text[start:], bool(staying))
+
+
+def text_node(raw: str, stays: bool) -> list[Segment]:
+    if stays:
+        return [Segment(raw, translate=False)] if raw else []
+    return [
+        Segment(SPACES.sub(" ", segment.text), translate=True) if segment.translate else segment
+        for segment in around(html.unescape(raw), keep=escape_text)
+    ]

@@ -1,0 +1,132 @@
+"""What is served: models as pairs of languages, each with its queue and thread, and the limits that hold for all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from seqloom.errors import UsageError
+from seqloom.serve.batcher import Batcher
+from seqloom.serve.languages import resolve
+from seqloom.serve.limits import Limits
+from seqloom.serve.metrics import Metrics
+from seqloom.serve.refusal import Refusal
+from seqloom.serve.search import Find, make_find
+
+if TYPE_CHECKING:
+    from seqloom.runtime.translator import Translator
+
+UNNAMED = ("src", "tgt")  # the languages of a model that does not know its own
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A model before it is served: its languages, and the folder that messages name."""
+
+    source: str
+    target: str
+    translator: "Translator"
+    folder: str
+
+
+@dataclass(eq=False, slots=True)
+class Model:
+    name: str  # en-de
+    source: str
+    target: str
+    translator: "Translator"
+    batcher: Batcher
+
+
+@dataclass(eq=False)
+class Service:
+    pairs: Sequence[Pair]
+    limits: Limits = field(default_factory=Limits)
+    key: str | None = None
+    beam: int | None = None  # for requests that name none; None = each model's own
+    metrics: Metrics = field(default_factory=Metrics)
+    models: dict[tuple[str, str], Model] = field(default_factory=dict)
+    accepting: bool = False
+    inside: int = 0  # requests that are being read or answered
+
+    def __post_init__(self) -> None:
+        check_pairs(self.pairs)
+        for pair in self.pairs:
+            self.models[pair.source, pair.target] = self.make_model(pair)
+
+    def make_model(self, pair: Pair) -> Model:
+        name = f"{pair.source}-{pair.target}"
+        texts, seconds = self.metrics.batch_texts.labels(name), self.metrics.search_seconds.labels(name)
+
+        def measure(num_texts: int, took: float) -> None:
+            texts.observe(num_texts)
+            seconds.observe(took)
+
+        cut = self.metrics.cut.labels(name)
+        find: Find = make_find(pair.translator, warn=lambda message: cut.inc())
+        batcher = Batcher(find, self.limits, measure)
+        self.metrics.queue.labels(name).set_function(lambda: len(batcher.places))
+        return Model(name, pair.source, pair.target, pair.translator, batcher)
+
+    def start(self) -> None:
+        for model in self.models.values():
+            model.batcher.start()
+        self.accepting = True
+
+    def give_up(self) -> None:
+        for model in self.models.values():
+            model.batcher.give_up()
+
+    async def stop(self) -> None:
+        self.accepting = False
+        for model in self.models.values():
+            await model.batcher.stop()
+
+    @property
+    def ready(self) -> bool:
+        tasks = [model.batcher.task for model in self.models.values()]
+        return self.accepting and all(task is not None and not task.done() for task in tasks)
+
+    @property
+    def sources(self) -> list[str]:
+        return list(dict.fromkeys(source for source, _ in self.models))
+
+    @property
+    def targets(self) -> list[str]:
+        return list(dict.fromkeys(target for _, target in self.models))
+
+    @property
+    def languages(self) -> list[str]:
+        return list(dict.fromkeys([*self.sources, *self.targets]))
+
+    def targets_of(self, source: str) -> list[str]:
+        return [target for other, target in self.models if other == source]
+
+    def sources_of(self, target: str) -> list[str]:
+        return [source for source, other in self.models if other == target]
+
+    def language(self, code: str, name: str) -> str:
+        """The served language that a client means."""
+        found = resolve(code, self.languages)
+        if found is None:
+            raise Refusal(400, f"{name} is not a language that is served here; these are: {', '.join(self.languages)}.")
+        return found
+
+    def model(self, source: str, target: str) -> Model:
+        found = self.models.get((source, target))
+        if found is None:
+            known = ", ".join(model.name for model in self.models.values())
+            raise Refusal(400, f"There is no model from {source} to {target} here; there are: {known}.")
+        return found
+
+
+def check_pairs(pairs: Sequence[Pair]) -> None:
+    """Each pair of languages is served by one model."""
+    seen: dict[tuple[str, str], Pair] = {}
+    for pair in pairs:
+        first = seen.setdefault((pair.source, pair.target), pair)
+        if first is not pair:
+            unnamed = " Neither knows its languages." if (pair.source, pair.target) == UNNAMED else ""
+            raise UsageError(
+                f"{first.folder} and {pair.folder} both translate {pair.source} to {pair.target}.{unnamed} "
+                f"Say which is which: SOURCE-TARGET=FOLDER, for example en-de={pair.folder}"
+            )

@@ -1,0 +1,246 @@
+// The page: translates while you type, shows other translations, and which word came from which.
+
+import * as api from "./api.js";
+import { copy, snippet, SNIPPETS } from "./snippets.js";
+import { Links, NO_LINKS, showWords } from "./words.js";
+
+const PAUSE = 250;  // ms without a key before a request
+const MORE = 3;     // other translations
+const BLANKS = /[^ \t\n\r\f\v]+/g;
+const $ = (id) => document.getElementById(id);
+const text = $("text"), output = $("output"), source = $("source"), target = $("target");
+
+let served = [];      // what /languages says
+let limit = 5000;
+let keyNeeded = false;
+let current = null;   // the request under way; an answer to an older one is dropped
+let timer = 0;
+let links = NO_LINKS;
+let active = -1;      // the word of the translation that the arrow keys are at
+let kind = "curl";
+
+// ---- languages
+
+function option(code, name) {
+  const made = document.createElement("option");
+  made.value = code;
+  made.textContent = name;
+  return made;
+}
+
+const nameOf = (code) => served.find((one) => one.code === code)?.name ?? code;
+
+function fillTargets() {
+  const from = source.value;
+  const allowed = new Set(served.filter((one) => from === "auto" || one.code === from).flatMap((one) => one.targets));
+  const before = target.value;
+  target.replaceChildren(...served.filter((one) => allowed.has(one.code)).map((one) => option(one.code, one.name)));
+  if (allowed.has(before)) target.value = before;
+  const swapped = served.find((one) => one.code === target.value);
+  $("swap").disabled = from === "auto" || !swapped?.targets.includes(from);
+}
+
+function swap() {
+  if ($("swap").disabled) return;
+  const [from, to, words] = [source.value, target.value, output.textContent];
+  source.value = to;
+  fillTargets();
+  target.value = from;
+  fillTargets();
+  if (words) text.value = words;
+  changed(0);
+}
+
+// ---- translating
+
+function fields() {
+  return { q: text.value, source: source.value, target: target.value };
+}
+
+function changed(pause = PAUSE) {
+  const length = [...text.value].length;
+  $("count").textContent = length ? `${length.toLocaleString()} / ${limit.toLocaleString()}` : "";
+  $("count").classList.toggle("over", length > limit);
+  $("snippet").textContent = snippet(kind, fields(), keyNeeded);
+  forgetLinks();
+  clearTimeout(timer);
+  current?.abort();
+  timer = setTimeout(translate, pause);
+}
+
+async function translate() {
+  const mine = current = new AbortController();
+  if (!text.value.trim()) return show({ text: "" });
+  output.classList.add("waiting");
+  try {
+    const first = await api.translate(fields(), mine.signal);
+    if (mine !== current) return;
+    show(first);
+    const more = await api.translate({ ...fields(), alternatives: MORE, alignment: true }, mine.signal);
+    if (mine === current) show(more, true);
+  } catch (error) {
+    if (mine !== current || error.name === "AbortError") return;
+    output.classList.remove("waiting");
+    say(error instanceof api.Refused ? error.message : "Something went wrong.", true);
+  }
+}
+
+function say(sentence, bad = false) {
+  $("status").textContent = sentence;
+  $("status").classList.toggle("bad", bad);
+}
+
+function show(found, whole = false) {
+  output.classList.remove("waiting");
+  const words = found.alignment?.target ?? found.text.match(BLANKS) ?? [];
+  const shown = showWords(output, found.text, words, "target");
+  if (found.alignment) {
+    links = new Links(showWords($("mirror"), text.value, found.alignment.source, "source"), shown, found.alignment.links);
+    $("mirror").append("\n");
+  } else {
+    forgetLinks();
+  }
+  if (!whole) $("spoken").textContent = found.text;
+  $("copy").disabled = !found.text;
+  $("detected").textContent = detected(found);
+  say("");
+  showOthers(found.alternatives ?? []);
+}
+
+function detected(found) {
+  if (found.confidence == null || !text.value.trim()) return "";
+  return `${nameOf(found.source)}, ${Math.round(found.confidence)} %`;
+}
+
+function showOthers(alternatives) {
+  $("others").hidden = !alternatives.length;
+  $("alternatives").replaceChildren(...alternatives.map((other) => {
+    const row = document.createElement("li"), button = document.createElement("button");
+    button.type = "button";
+    button.dir = "auto";
+    button.textContent = other;
+    button.title = "Copy this one";
+    button.addEventListener("click", () => copy(other).then(() => say("Copied.")));
+    row.append(button);
+    return row;
+  }));
+}
+
+// ---- which word came from which
+
+function forgetLinks() {
+  links.clear();
+  links = NO_LINKS;
+  active = -1;
+  $("mirror").textContent = `${text.value}\n`;  // under the text it has the same size, so that the pane grows with it
+}
+
+function mark(word) {
+  active = word;
+  return links.mark(word);
+}
+
+output.addEventListener("pointerover", (event) => {
+  const word = event.target.dataset?.target;
+  if (word !== undefined) mark(Number(word));
+});
+output.addEventListener("pointerleave", () => links.clear());
+output.addEventListener("blur", () => links.clear());
+output.addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1, Escape: 0 }[event.key];
+  if (step === undefined || !links.target.length) return;
+  event.preventDefault();
+  if (!step) return links.clear();
+  const last = links.target.length - 1;
+  const from = mark(Math.min(last, Math.max(0, active + step)));
+  $("spoken").textContent = `${links.target[active].node.textContent}: ${from.join(" ") || "from no single word"}`;
+});
+document.addEventListener("selectionchange", () => {
+  if (document.activeElement !== text || !links.source.length) return;
+  const at = text.selectionStart;
+  const word = links.source.findIndex((each) => each.start <= at && at <= each.end);
+  word < 0 ? links.clear() : links.markSource(word);
+});
+
+// ---- the rest of the page
+
+function choose(name) {
+  kind = name;
+  for (const each of Object.keys(SNIPPETS)) {
+    const tab = $(`tab-${each}`);
+    tab.setAttribute("aria-selected", String(each === kind));
+    tab.tabIndex = each === kind ? 0 : -1;
+  }
+  $("snippet").setAttribute("aria-labelledby", `tab-${kind}`);
+  $("snippet").textContent = snippet(kind, fields(), keyNeeded);
+}
+
+function wireTabs() {
+  const names = Object.keys(SNIPPETS);
+  for (const name of names) {
+    $(`tab-${name}`).addEventListener("click", () => choose(name));
+    $(`tab-${name}`).addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: names.length - 1 }[event.key];
+      if (!step) return;
+      choose(names[(names.indexOf(name) + step) % names.length]);
+      $(`tab-${kind}`).focus();
+    });
+  }
+}
+
+function wire() {
+  text.addEventListener("input", () => changed());
+  source.addEventListener("change", () => { fillTargets(); changed(0); });
+  target.addEventListener("change", () => { fillTargets(); changed(0); });
+  $("swap").addEventListener("click", swap);
+  $("clear").addEventListener("click", clear);
+  $("copy").addEventListener("click", () => copy(output.textContent).then(() => say("Copied.")));
+  $("copy-code").addEventListener("click", () => copy($("snippet").textContent).then(() => say("Copied.")));
+  $("key").addEventListener("change", () => { api.useKey($("key").value); changed(0); });
+  $("theme").addEventListener("click", changeTheme);
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey && event.key.toLowerCase() === "s") { event.preventDefault(); swap(); }
+    if (event.key === "Escape" && document.activeElement === text) clear();
+  });
+  wireTabs();
+}
+
+function clear() {
+  text.value = "";
+  text.focus();
+  changed(0);
+}
+
+function changeTheme() {
+  const now = document.documentElement.dataset.theme ??
+    (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const next = now === "dark" ? "light" : "dark";
+  document.documentElement.dataset.theme = next;
+  localStorage.setItem("theme", next);
+}
+
+async function start() {
+  const theme = localStorage.getItem("theme");
+  if (theme) document.documentElement.dataset.theme = theme;
+  wire();
+  try {
+    const [known, about] = await Promise.all([api.languages(), api.settings()]);
+    served = known;
+    limit = about.charLimit;
+    keyNeeded = about.keyRequired;
+    $("key-row").hidden = !keyNeeded;
+    const pairs = served.flatMap((from) => from.targets.map((to) => `${from.name} → ${nameOf(to)}`));
+    $("model").textContent = pairs.slice(0, 3).join(", ") + (pairs.length > 3 ? ", …" : "");
+    const sources = served.filter((one) => one.targets.length);
+    source.replaceChildren(option("auto", "Detect language"), ...sources.map((one) => option(one.code, one.name)));
+    source.value = about.language.source.code;
+    fillTargets();
+    target.value = about.language.target.code;
+    fillTargets();
+    changed(0);
+  } catch (error) {
+    say(error instanceof api.Refused ? error.message : "The page could not start.", true);
+  }
+}
+
+start();

@@ -1,0 +1,204 @@
+"""The page as a person uses it, in a real Chromium."""
+
+import json
+from contextlib import suppress
+
+import pytest
+
+
+def type_text(page, text):
+    page.fill("#text", text)
+
+
+def wait_for_translation(page, text):
+    page.wait_for_function("text => document.getElementById('output').textContent === text", arg=text)
+
+
+@pytest.fixture(scope="module")
+def translated(pairs):
+    return lambda text: pairs[0].translator.translate(text)
+
+
+def test_it_translates_while_one_types(page, translated):
+    page.type("#text", "a small dog", delay=5)
+    wait_for_translation(page, translated("a small dog"))
+    asked = [url for url in page.requests if url.endswith("/v1/translate")]
+    assert len(asked) <= 4, "it waits for a pause in the typing"
+    assert page.inner_text("#count") == "11 / 5,000"
+    page.press("#text", "Escape")
+    wait_for_translation(page, "")
+    assert page.input_value("#text") == ""
+
+
+def test_an_answer_to_an_older_text_is_dropped(page, translated):
+    """The answer to the first text is held back until the second has been answered."""
+    held = []
+
+    def hold(route):
+        if json.loads(route.request.post_data)["q"] == "the cat" and not held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/v1/translate", hold)
+    type_text(page, "the cat")
+    page.wait_for_function("() => document.getElementById('output').classList.contains('waiting')")
+    page.wait_for_timeout(300)
+    type_text(page, "a small dog")
+    wait_for_translation(page, translated("a small dog"))
+    for route in held:
+        with suppress(Exception):  # the page gave the request up, which is right too
+            route.fulfill(json={"translations": [{"text": "stale", "source": "en", "target": "de", "hypotheses": []}]})
+    page.wait_for_timeout(200)
+    assert page.inner_text("#output") == translated("a small dog")
+
+
+def test_alternatives_are_shown_and_copied(page):
+    type_text(page, "a small dog")
+    page.wait_for_selector("#alternatives button")
+    assert page.locator("#alternatives button").count() == 3
+    other = page.locator("#alternatives button").first
+    other.click()
+    page.wait_for_function("() => document.getElementById('status').textContent === 'Copied.'")
+    assert page.evaluate("navigator.clipboard.readText()") == other.text_content()
+
+
+def test_a_word_under_the_pointer_shows_where_it_came_from(page, server):
+    q = "a small dog ran"
+    fields = {"q": q, "source": "en", "target": "de", "alternatives": 3, "alignment": True}
+    [found] = server.post("/v1/translate", **fields).json["translations"]
+    source, target = found["alignment"]["links"][0]
+    type_text(page, q)
+    page.wait_for_selector(f'#mirror bdi[data-source="{source}"]', state="attached")
+    page.hover(f'#output bdi[data-target="{target}"]')
+    marked = page.eval_on_selector_all("#mirror .marked", "nodes => nodes.map(node => node.textContent)")
+    assert marked == [q.split()[source]]
+    page.focus("#output")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#output .marked").count() == 1
+    assert ":" in page.text_content("#spoken"), "and it is told to who cannot see it"
+
+
+def test_code_to_paste_works(page, translated):
+    import subprocess
+    import sys
+
+    q = """it's "a" cat \\ $HOME"""
+    type_text(page, q)
+    page.click("#code summary")
+    curl = page.text_content("#snippet")
+    assert curl.startswith("curl http://127.0.0.1:")
+    page.click("#tab-python")
+    done = subprocess.run([sys.executable, "-c", page.text_content("#snippet")], capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == translated(q) + "\n"
+    page.press("#tab-python", "ArrowRight")
+    assert page.get_attribute("#tab-js", "aria-selected") == "true"
+    assert page.evaluate("document.activeElement.id") == "tab-js"
+    assert 'fetch("http://127.0.0.1:' in page.text_content("#snippet")
+    page.click("#copy-code")
+    assert page.evaluate("navigator.clipboard.readText()") == page.text_content("#snippet")
+
+
+def test_languages_swap_with_the_text(page, pairs, translated):
+    type_text(page, "the cat")
+    wait_for_translation(page, translated("the cat"))
+    page.keyboard.press("Alt+s")
+    assert (page.input_value("#source"), page.input_value("#target")) == ("de", "en")
+    assert page.input_value("#text") == translated("the cat")
+    page.select_option("#source", "auto")
+    assert page.is_disabled("#swap")
+    type_text(page, "der Hund und die Katze")
+    page.wait_for_function("() => document.getElementById('detected').textContent.startsWith('German')")
+
+
+def test_what_the_server_refuses_is_shown(page):
+    type_text(page, "a" * 5001)
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('5,001 characters')")
+    assert page.get_attribute("#count", "class") == "over"
+    page.complaints = [complaint for complaint in page.complaints if "400" not in complaint]
+
+
+def test_markup_is_text(page, server):
+    """Neither what is typed nor what comes back is ever read as HTML."""
+    evil = "<img src=x onerror=alert(1)> cat"
+    page.route(
+        "**/v1/translate",
+        lambda route: route.fulfill(
+            json={
+                "translations": [
+                    {"text": evil, "source": "en", "target": "de", "hypotheses": [], "alternatives": [evil]}
+                ]
+            }
+        ),
+    )
+    type_text(page, evil)
+    wait_for_translation(page, evil)
+    page.wait_for_selector("#alternatives button")
+    assert page.locator("#output img, #mirror img, #alternatives img").count() == 0
+    assert page.text_content("#alternatives button") == evil
+
+
+def test_right_to_left_words_keep_their_order(page):
+    assert page.get_attribute("#text", "dir") == "auto"
+    page.route(
+        "**/v1/translate",
+        lambda route: route.fulfill(
+            json={"translations": [{"text": "مرحبا world", "source": "en", "target": "de", "hypotheses": []}]}
+        ),
+    )
+    type_text(page, "hello")
+    wait_for_translation(page, "مرحبا world")
+    assert page.eval_on_selector_all("#output bdi", "nodes => nodes.map(node => node.textContent)") == [
+        "مرحبا",
+        "world",
+    ]
+    assert page.evaluate("getComputedStyle(document.getElementById('output')).direction") == "rtl"
+
+
+def test_light_and_dark(page):
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark == "rgb(20, 21, 28)" and light == "rgb(246, 245, 241)"
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "light", "it is remembered"
+
+
+def test_it_fits_a_phone(page):
+    page.set_viewport_size({"width": 360, "height": 740})
+    type_text(page, "a small dog ran on the mat " * 8)
+    page.click("#code summary")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    text, output = page.locator("#text").bounding_box(), page.locator("#output").bounding_box()
+    assert output["y"] > text["y"] + text["height"], "one below the other"
+
+
+def test_everything_has_a_name_and_can_be_reached(page):
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("button, select, textarea, input")].filter(
+            (each) => !(each.ariaLabel || each.textContent.trim() || each.labels?.length)).map((each) => each.id)"""
+    )
+    assert nameless == []
+    reached = []
+    page.focus("#source")
+    for _ in range(8):
+        reached.append(page.evaluate("document.activeElement.id"))
+        page.keyboard.press("Tab")
+    assert {"source", "target", "text", "output", "clear"} <= set(reached)
+    assert page.get_attribute("#spoken", "aria-live") == "polite"
+
+
+def test_a_key_can_be_given(browser, locked, translated):
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(locked.address)
+    page.wait_for_selector("#key-row:not([hidden])")
+    type_text(page, "the cat")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('api_key')")
+    page.fill("#key", "open sesame")
+    page.press("#key", "Tab")
+    wait_for_translation(page, translated("the cat"))
+    context.close()
