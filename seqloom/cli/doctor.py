@@ -19,6 +19,7 @@ def doctor(
     fix: Path | None = None,
     allow_loss: bool = False,
     max_chars: int | None = None,
+    task: str = "translate",
 ) -> int:
     """Look for what is wrong with a file of pairs.
 
@@ -43,12 +44,15 @@ def doctor(
         more than 5 % unusable lines are no hard fault
     max_chars
         a longer text is left out; 5000 unless told, as data.max_chars
+    task
+        what the files are for, as in `train`: classify reads label<TAB>text, tag tokens<TAB>tags, masked plain text
 
     Examples
     --------
         seqloom doctor pairs.tsv
         seqloom doctor train.en.gz,train.fr.gz --valid dev.en,dev.fr --test test.en,test.fr
         seqloom doctor table.csv --columns english,french --fix clean.tsv
+        seqloom doctor reviews.tsv --task classify --test test.tsv
         zcat big.tsv.gz | seqloom doctor - --json
     """
     from seqloom.workflows.doctor import doctor as examine
@@ -57,7 +61,7 @@ def doctor(
     for word in pairs:
         if word.startswith("--"):
             raise UsageError(f"{word}: no such option.{did_you_mean(word, options)} Options: {', '.join(options)}")
-    checkup = examine(pairs, valid, test, columns, allow_loss, max_chars, fix)
+    checkup = examine(pairs, valid, test, columns, allow_loss, max_chars, fix, task)
     print(json.dumps(checkup.to_json(), ensure_ascii=False) if json_ else checkup.render())
     if checkup.fixed:
         print(checkup.fixed, file=sys.stderr)

@@ -31,7 +31,9 @@ def evaluate(
 
     BLEU, chrF and TER (by sacrebleu), exact match, token and character error rate, each with its 95 % interval;
     scores by source length; the worst outputs. Further columns are further references, and so are further lines
-    of the same source.
+    of the same source. Other tasks show their own first: summaries ROUGE beside the first sentence, dialogue perplexity
+    and how many words are different, pronunciations the phoneme and word error rate. Of models that classify or tag:
+    accuracy, F1 and which labels are taken for which.
 
     Parameters
     ----------

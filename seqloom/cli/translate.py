@@ -31,11 +31,13 @@ def translate(
     with_: list[Path] | None = None,
     scores: bool = False,
     threads: int | None = None,
+    engine: str = "auto",
 ) -> None:
     """Translate text, one line in, one line out.
 
     An empty line gives an empty line. A line that is longer than the model takes is translated sentence by sentence.
     In a terminal, and for a program that waits for answers, each line is answered when it comes.
+    Of a model that classifies or tags the answer is the label or the tags; a masked model fills the gaps: ___.
 
     With --scores each line is SCORE<TAB>TEXT: the log-probability, divided by length ** length penalty. With --n-best,
     --alternatives or --sample N there are N lines for each input line: LINE<TAB>TEXT, or LINE<TAB>SCORE<TAB>TEXT.
@@ -82,7 +84,9 @@ def translate(
     scores
         print the score of each translation
     threads
-        threads of torch [default: all cores]
+        sentences are translated on this many cores [default: all]
+    engine
+        auto, ctranslate2 or torch; auto is the fastest that the folder has
 
     Examples
     --------
@@ -114,6 +118,8 @@ def translate(
         prefix_file=prefix_file,
         scores=scores,
         threads=threads,
+        engine=engine,
+        notice=lambda message: print(message, file=sys.stderr),
         warn=lambda message: print(f"{path or 'standard input'}, {message}", file=sys.stderr),
         progress=counter.show,
     )

@@ -1,4 +1,7 @@
-"""Pairs -> the files of a token store, in one pass and in bounded memory."""
+"""Pairs -> the files of a token store, in one pass and in bounded memory.
+
+Labels and tags are ids of the target's vocabulary like words; plain text has an empty target.
+"""
 
 import dataclasses
 import json
@@ -14,11 +17,15 @@ from numpy.typing import NDArray
 from seqloom.config import DataConfig
 from seqloom.data.account import Account
 from seqloom.data.corpus import CorpusSpec, Fault, Pair, Row, checked_rows
-from seqloom.data.hold_out import HoldOut
+from seqloom.data.findings import UNCOUNTED
+from seqloom.data.forms import LABELS, ONE_COLUMN
+from seqloom.data.hold_out import HoldOut, Tail
 from seqloom.data.origin import data_hash
-from seqloom.data.store import COLUMNS, EXCLUDED, MANIFEST, SIDES, TEXTS
+from seqloom.data.store import COLUMNS, EXCLUDED, MANIFEST, SIDES, TEXTS, map_file
 from seqloom.errors import DataError
 from seqloom.text.sides import Tokenizers
+from seqloom.text.tags import tag_pieces
+from seqloom.text.vocabulary import UNK
 
 MOST_ROWS, MOST_CHARS = 4096, 1 << 20  # of a chunk that is encoded at once: enough for all cores, little to hold
 Progress = Callable[[int], None]  # called with the number of records done
@@ -27,9 +34,12 @@ Progress = Callable[[int], None]  # called with the number of records done
 class Builder:
     """Writes one store into an empty folder."""
 
-    def __init__(self, folder: Path, tokenizers: Tokenizers, config: DataConfig, seed: int, progress: Progress) -> None:
-        self.folder, self.tokenizers, self.config, self.progress = folder, tokenizers, config, progress
-        self.hold_out = HoldOut[tuple[int, Pair]](config.valid_pairs, seed)
+    def __init__(
+        self, folder: Path, tokenizers: Tokenizers, config: DataConfig, seed: int, progress: Progress, form: str
+    ) -> None:
+        self.folder, self.tokenizers, self.config, self.progress, self.form = folder, tokenizers, config, progress, form
+        hold_out = Tail[tuple[int, Pair]] if form == "stream" else HoldOut[tuple[int, Pair]]
+        self.hold_out = hold_out(config.valid_pairs, seed)
         largest = max(len(tokenizers.source), len(tokenizers.target))
         self.dtype = np.dtype(np.uint16 if largest <= 1 << 16 else np.uint32)
         self.done = 0
@@ -84,16 +94,11 @@ class Builder:
                 self.hold_out.add(pair.source, (row, pair))
 
     def write_pairs(self, pairs: list[Pair], corpus: int, columns: "ColumnWriter") -> tuple[list[Pair], list[Fault]]:
-        """Encode these pairs; those that were written, and those with too many tokens."""
+        """Encode these pairs; those that were written, and those with too many tokens or a label that is not known."""
         sides = self.encode([pair.source for pair in pairs], [pair.targets[0] for pair in pairs])
         lengths = np.array([[len(ids) for ids in side] for side in sides], np.int32)
-        most = self.config.max_tokens
-        fits: list[bool] = (lengths.max(axis=0) <= most).tolist()
-        long_ones = [
-            Fault("too many tokens", pair.line, f"{longest} tokens, data.max_tokens = {most}")
-            for pair, longest, fit in zip(pairs, lengths.max(axis=0), fits, strict=True)
-            if not fit
-        ]
+        faults = self.find_faults(pairs, sides[1], lengths.max(axis=0))
+        fits = [fault is None for fault in faults]
         pairs = list(compress(pairs, fits))
         for side, rows, length in zip(SIDES, sides, lengths[:, fits], strict=True):
             ids = np.fromiter(chain.from_iterable(compress(rows, fits)), self.dtype, int(length.sum()))
@@ -101,13 +106,33 @@ class Builder:
             columns.write(f"{side}.lengths", length)
         columns.write("lines", np.array([pair.line for pair in pairs], COLUMNS["lines"]))
         columns.write("corpora", np.full(len(pairs), corpus, COLUMNS["corpora"]))
-        return pairs, long_ones
+        return pairs, [fault for fault in faults if fault]
+
+    def find_faults(
+        self, pairs: list[Pair], targets: list[list[int]], longest: NDArray[np.int32]
+    ) -> list[Fault | None]:
+        """Why a pair cannot be used, now that its tokens are known; None where it can."""
+        faults: list[Fault | None] = [None] * len(pairs)
+        most = self.config.max_tokens
+        for row in np.flatnonzero(longest > most).tolist() if self.form != "stream" else ():
+            faults[row] = Fault("too many tokens", pairs[row].line, f"{longest[row]} tokens, data.max_tokens = {most}")
+        for row, target in enumerate(targets) if self.form in LABELS else ():
+            if UNK in target:
+                labels = [label for label in pairs[row].target.split() if UNK in self.tokenizers.target.encode(label)]
+                faults[row] = Fault("unknown label", pairs[row].line, ", ".join(dict.fromkeys(labels)))
+        return faults
 
     def encode(self, sources: list[str], targets: list[str]) -> tuple[list[list[int]], list[list[int]]]:
+        source, target = self.tokenizers.source, self.tokenizers.target
+        if self.form in ONE_COLUMN:
+            return source.encode_batch(sources), [[] for _ in targets]
+        if self.form == "tagged":
+            tags = target.encode_batch([" ".join(text.split()) for text in targets])  # Python's blanks part them
+            return source.encode_batch(sources), [*map(tag_pieces, sources, source.spans_batch(sources), tags)]
         if self.tokenizers.joint:
-            both = self.tokenizers.source.encode_batch(sources + targets)
+            both = source.encode_batch(sources + targets)
             return both[: len(sources)], both[len(sources) :]
-        return self.tokenizers.source.encode_batch(sources), self.tokenizers.target.encode_batch(targets)
+        return source.encode_batch(sources), target.encode_batch(targets)
 
     def move_held_out(self, kept: int) -> None:
         """Copy the chosen pairs into the valid part and strike them from the columns of the training part."""
@@ -124,7 +149,7 @@ class Builder:
             for side in SIDES:
                 starts = np.memmap(train / f"{side}.starts", np.int64, "r")
                 lengths = np.memmap(train / f"{side}.lengths", np.int32, "r")
-                ids = np.memmap(train / f"{side}.ids", self.dtype, "r")
+                ids = map_file(train / f"{side}.ids", self.dtype)
                 for row in rows:
                     valid.write(f"{side}.ids", ids[starts[row] : starts[row] + lengths[row]])
             for name, kind in COLUMNS.items():
@@ -175,7 +200,7 @@ def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def exclude(spec: CorpusSpec, fault: Fault, account: Account, listing: IO[str]) -> None:
     if fault.kind == "unequal lines":  # pairs may have shifted: nothing in these files can be trusted
         raise DataError(f"{spec.name}: the two files differ in length from line {fault.line} on: {fault.detail}.")
-    if fault.kind != "header":  # it is listed, but was never a pair to count
+    if fault.kind not in UNCOUNTED:
         account.exclude(spec.name, fault)
     detail = " ".join(fault.detail.split())  # one line each, whatever the data put into it
     listing.write(f"{spec.name}\t{fault.line}\t{fault.kind}: {detail}\n")

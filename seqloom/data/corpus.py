@@ -1,5 +1,7 @@
 """A corpus by its name: file.tsv | file.csv | file.jsonl | source.txt,target.txt (each also .gz) | - (TSV on stdin).
 
+What a record of it is, a pair or a label and a text or a line of text, is its `form` (data/forms.py).
+
 `read_rows` gives every record as a Pair or a Fault; `usable_pairs` the pairs that training uses, which are exactly
 those that the doctor counts as kept. Both stream, in file order.
 """
@@ -13,8 +15,9 @@ from pathlib import Path
 
 from seqloom.config import DataConfig
 from seqloom.data import languages
+from seqloom.data.forms import ONE_COLUMN, check_tags, label_first, read_labelled_lines, read_text
 from seqloom.data.jsonl import read_jsonl
-from seqloom.data.lines import BLOCK_SIZE, STDIN, Fault, check_file, open_bytes
+from seqloom.data.lines import BLOCK_SIZE, STDIN, Fault, check_file, open_bytes, read_lines
 from seqloom.data.quoted import read_csv
 from seqloom.data.readers import Columns, Pair, Row, read_parallel, read_tsv
 from seqloom.errors import DataError, UsageError
@@ -43,20 +46,38 @@ class CorpusSpec:
 
     name: str
     files: tuple[Path, ...]  # one, or two parallel ones
-    format: str  # tsv, csv, jsonl, parallel
+    format: str  # tsv, csv, jsonl, parallel, lines
     columns: Columns = ()  # names or numbers from 1: source, target, further references
     weight: float = 1.0
+    form: str = "pairs"  # pairs, labelled, tagged, text, stream
 
     @classmethod
-    def parse(cls, text: str, columns: str | Sequence[str] | None = None, weight: float = 1.0) -> "CorpusSpec":
+    def parse(
+        cls, text: str, columns: str | Sequence[str] | None = None, weight: float = 1.0, form: str = "pairs"
+    ) -> "CorpusSpec":
         """A UsageError when a file is missing, the format cannot be told or the columns make no sense."""
         chosen = parse_columns(columns)
         files = split_files(text)
         for file in files:
             check_file(file)
+        if form in ONE_COLUMN:
+            return cls.parse_text(text, files, chosen, weight, form)
+        if form == "labelled" and len(files) == 1 and not chosen and is_plain(files[0]):
+            return cls(text, files, "lines", (), weight, form)
         if len(files) == 2 and chosen:
             raise UsageError(f"{text}: --columns is for one file of several columns, not for two parallel files.")
-        return cls(text, files, "parallel" if len(files) == 2 else format_of(files[0]), chosen, weight)
+        return cls(text, files, "parallel" if len(files) == 2 else format_of(files[0]), chosen, weight, form)
+
+    @classmethod
+    def parse_text(cls, text: str, files: tuple[Path, ...], columns: Columns, weight: float, form: str) -> "CorpusSpec":
+        """Plain text: one file, all of each line."""
+        if len(files) > 1:
+            raise UsageError(f"{text}: this task reads plain text, one file. More of it: --mix FILE")
+        if columns:
+            raise UsageError(
+                f"--columns {','.join(columns)}: this task reads plain text, whole lines. Cut the column out."
+            )
+        return cls(text, files, "lines", (), weight, form)
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -69,6 +90,15 @@ class CorpusSpec:
             if any(languages.of_columns(self.columns))
             else languages.of_file(names[0])
         )
+
+
+def is_plain(file: Path) -> bool:
+    """No table: the name tells no format, or .txt, and the first line has no tab."""
+    ending = Path(file.name.removesuffix(".gz")).suffix.lower()
+    if FORMATS.get(ending, "tsv") != "tsv" or ending in (".tsv", ".tab", ".json"):
+        return False
+    with open_bytes(file) as stream:
+        return b"\t" not in stream.read(BLOCK_SIZE).partition(b"\n")[0]
 
 
 def parse_columns(columns: str | Sequence[str] | None) -> Columns:
@@ -116,7 +146,7 @@ def format_of(file: Path) -> str:
     return "tsv"
 
 
-def parse_mix(text: str, columns: str | Sequence[str] | None = None) -> CorpusSpec:
+def parse_mix(text: str, columns: str | Sequence[str] | None = None, form: str = "pairs") -> CorpusSpec:
     """`PAIRS:2` is a corpus of weight 2; without a number the weight is 1. A file whose name ends in :2 goes first."""
     name, colon, number = text.rpartition(":")
     try:
@@ -124,13 +154,15 @@ def parse_mix(text: str, columns: str | Sequence[str] | None = None) -> CorpusSp
     except ValueError:
         colon = ""
     if not colon or Path(text).exists() or ("," in text and Path(text.rpartition(",")[2]).exists()):
-        return CorpusSpec.parse(text, columns)
+        return CorpusSpec.parse(text, columns, form=form)
     if not 0 < weight < float("inf"):
         raise UsageError(f"--mix {text}: a weight is a number above 0, e.g. {name}:2")
-    return CorpusSpec.parse(name, columns, weight)
+    return CorpusSpec.parse(name, columns, weight, form)
 
 
-def spool_stdin(folder: Path, columns: str | Sequence[str] | None = None, started: bool = False) -> CorpusSpec:
+def spool_stdin(
+    folder: Path, columns: str | Sequence[str] | None = None, started: bool = False, form: str = "pairs"
+) -> CorpusSpec:
     """Standard input, copied to folder/stdin.tsv so that it can be read again; the file appears whole or not at all.
 
     `started`: a run in this folder goes on with the file that is there, whose pairs need not be piped in again.
@@ -155,7 +187,7 @@ def spool_stdin(folder: Path, columns: str | Sequence[str] | None = None, starte
             new.unlink(missing_ok=True)
     elif not goes_on:
         raise UsageError("-: standard input is the keyboard; pipe pairs into it, one source<TAB>target a line.")
-    return CorpusSpec.parse(str(file), columns)
+    return CorpusSpec.parse(str(file), columns, form=form)
 
 
 def copy_stdin(file: Path) -> None:
@@ -168,16 +200,23 @@ def copy_stdin(file: Path) -> None:
 
 def read_rows(spec: CorpusSpec, normalise: str = "none", references: bool = False) -> Iterator[Row]:
     """Every record in file order; with `references`, further columns are further targets instead of a fault."""
+    if spec.format == "lines":
+        lines = read_lines(spec.files[0], normalise)
+        return read_labelled_lines(lines) if spec.form == "labelled" else read_text(lines, spec.form == "stream")
     if spec.format == "parallel":
-        return read_parallel(spec.files[0], spec.files[1], normalise)
-    return READERS[spec.format](spec.files[0], spec.columns, references, normalise)
+        rows = read_parallel(spec.files[0], spec.files[1], normalise)
+    else:
+        rows = READERS[spec.format](spec.files[0], spec.columns, references and spec.form == "pairs", normalise)
+    return {"pairs": lambda rows: rows, "labelled": label_first, "tagged": check_tags}[spec.form](rows)
 
 
 def checked_rows(spec: CorpusSpec, config: DataConfig, references: bool = False) -> Iterator[Row]:
     """`read_rows` with the limit on length: the one place that says which pairs are used."""
     most = config.max_chars
     for row in read_rows(spec, config.normalise, references):
-        if isinstance(row, Pair) and (len(row.source) > most or max(map(len, row.targets)) > most):
+        if isinstance(row, Fault) or spec.form == "stream":  # the lines of running text are cut anywhere
+            yield row
+        elif len(row.source) > most or max(map(len, row.targets)) > most:
             longest = max(len(row.source), *map(len, row.targets))
             yield Fault("too long", row.line, f"{longest} characters, data.max_chars = {most}")
         else:

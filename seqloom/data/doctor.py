@@ -14,7 +14,9 @@ import numpy as np
 from seqloom.config import DataConfig
 from seqloom.data.checks import Characters, Chunk, Copies, Lengths, Scripts, Swaps
 from seqloom.data.corpus import CorpusSpec, Fault, Pair, Row, checked_rows
-from seqloom.data.findings import MAX_LOSS, Finding, Report
+from seqloom.data.findings import MAX_LOSS, UNCOUNTED, Finding, Report
+from seqloom.data.forms import LABELS
+from seqloom.data.label_checks import Labels
 from seqloom.data.repeats import Fingerprints, overlap
 
 CHUNK_SIZE = 4096
@@ -64,17 +66,25 @@ def examine_alone(spec: CorpusSpec, config: DataConfig, allow_loss: bool, refere
     """The pass itself. `references`: further columns are further targets, as in a file to evaluate on."""
     languages = config.source_lang or spec.languages[0], config.target_lang or spec.languages[1]
     fingerprints, characters = Fingerprints(), Characters()
-    checks: list[Check] = [Swaps(languages), Scripts(languages), characters, Lengths(), Copies(), fingerprints]
+    checks: list[Check] = [characters, fingerprints]
+    labels = Labels() if spec.form in LABELS else None
+    if labels:
+        checks.append(labels)
+    if spec.form == "pairs":
+        checks = [Swaps(languages), Scripts(languages), characters, Lengths(), Copies(), fingerprints]
     faults: dict[str, Finding] = {}
     rows = checked_rows(spec, config, references)
     for chunk in chunks(rows, faults):
         for check in checks:
             check.add(chunk)
     lines = fingerprints.column("lines")
+    if spec.form == "stream":  # running text repeats lines
+        checks = [characters]
     found = [finding for check in checks for finding in check.findings(lines)]
     report = account(spec, len(lines), faults, allow_loss)
     report.findings += [finding for finding in found if finding.count]
     report.languages, report.unwritable, report.fingerprints = languages, characters.unwritable, fingerprints
+    report.labels = labels
     return report
 
 
@@ -92,7 +102,7 @@ def chunks(rows: Iterator[Row], faults: dict[str, Finding]) -> Iterator[Chunk]:
 
 def account(spec: CorpusSpec, kept: int, faults: dict[str, Finding], allow_loss: bool) -> Report:
     """kept + unusable = total, and the hard faults that follow from the numbers."""
-    unusable = Counter({kind: finding.count for kind, finding in faults.items() if kind != "header"})
+    unusable = Counter({kind: finding.count for kind, finding in faults.items() if kind not in UNCOUNTED})
     lost = unusable.total()
     findings = list(faults.values())
     if "unequal lines" in faults:

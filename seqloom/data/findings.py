@@ -21,11 +21,17 @@ KINDS: dict[str, tuple[str, str]] = {
     "invalid UTF-8": (HARD, "convert it: iconv -f latin1 -t utf-8 IN > OUT; or --fix OUT leaves these lines out"),
     "no usable pair": (HARD, "check the separator and --columns; a pair is source<TAB>target"),
     "too many unusable": (HARD, "repair the file, or accept the loss with --allow-loss"),
+    "labels never repeat": (
+        HARD,
+        "these look like texts. A line is label<TAB>text; the other way round: --columns 2,1",
+    ),
     "missing column": (EXCLUDED, "give each line a source and a target"),
     "extra column": (EXCLUDED, "say which two to use: --columns 1,2"),
     "bad quotes": (EXCLUDED, 'quote a cell that holds a comma or a quote, and double quotes inside it: "say ""hi"""'),
     "bad JSON": (EXCLUDED, "write one object a line, both fields as texts"),
     "empty side": (EXCLUDED, "fill in the text or delete the line (in both files)"),
+    "ragged tags": (EXCLUDED, "give each word one tag, with one blank between words and between tags"),
+    "unknown label": (EXCLUDED, "no line of the training data has it; check the spelling, or train with such lines"),
     "too long": (EXCLUDED, "split it, or raise the limit: data.max_chars (doctor: --max-chars)"),
     "swapped languages": (KEPT, "the whole file looks reversed: exchange the files, or --columns 2,1"),
     "swapped columns": (KEPT, "exchange source and target in these lines"),
@@ -38,7 +44,9 @@ KINDS: dict[str, tuple[str, str]] = {
     "many targets": (KEPT, "fine for variety; contradictions blur what is learned"),
     "overlap": (KEPT, "delete these lines from one of the files, else the score flatters the model"),
     "header": (NOTE, "the first row names the columns and is no pair"),
+    "blank line": (NOTE, "parts texts and is none"),
 }
+UNCOUNTED = ("header", "blank line")  # listed, but never a pair to count
 
 
 @dataclass(slots=True)
@@ -103,6 +111,7 @@ class Report:
     unwritable: int = 0  # kept pairs that no TSV line can hold: a tab or a line end inside a text
     others: dict[str, "Report"] = field(default_factory=dict)
     fingerprints: Any = field(default=None, repr=False)
+    labels: Any = field(default=None, repr=False)  # of a corpus of labels or tags
 
     @property
     def hard(self) -> bool:

@@ -6,6 +6,7 @@ one source text are on the same side, and the choice depends on nothing but the 
 
 import hashlib
 import heapq
+from collections import deque
 from typing import Generic, TypeVar
 
 Row = TypeVar("Row")
@@ -51,3 +52,16 @@ class HoldOut(Generic[Row]):
             if len(chosen) + len(self.groups[key]) <= most:
                 chosen += self.groups[key]
         return chosen
+
+
+class Tail(Generic[Row]):
+    """Of running text the last rows: what is held out must hang together, and so must what is left."""
+
+    def __init__(self, most: int, seed: int) -> None:
+        self.rows: deque[Row] = deque(maxlen=most)
+
+    def add(self, source: str, row: Row) -> None:
+        self.rows.append(row)
+
+    def choose(self, most: int) -> list[Row]:
+        return list(self.rows)[-most:]

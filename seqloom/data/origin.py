@@ -58,7 +58,7 @@ def describe_corpus(spec: CorpusSpec, marks: Mapping[tuple[str, int, int], str])
         "columns": list(spec.columns),
         "weight": spec.weight,
         "files": [describe_file(file, marks) for file in spec.files],
-    }
+    } | ({"form": spec.form} if spec.form != "pairs" else {})
 
 
 def describe_file(file: Path, marks: Mapping[tuple[str, int, int], str]) -> dict[str, Any]:

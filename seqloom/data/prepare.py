@@ -33,7 +33,7 @@ def prepare(
     origin = describe_origin(specs, valid_specs, tokenizers, data_config, seed, known.get("origin"))
     if data_hash(origin) != known.get("data_hash"):
         with explained_faults(folder), replaced(folder) as empty:
-            Builder(empty, tokenizers, data_config, seed, progress).build(specs, valid_specs, origin)
+            Builder(empty, tokenizers, data_config, seed, progress, specs[0].form).build(specs, valid_specs, origin)
     return Store.open(folder, "train"), Store.open(folder, "valid")
 
 

@@ -15,7 +15,9 @@ from seqloom.data.lines import Fault, read_lines
 from seqloom.errors import UsageError, did_you_mean
 
 Columns = tuple[str, ...]
-NAMES = (("source", "target"), ("src", "tgt"), ("src", "trg"), ("input", "output"))
+NAMES = (
+    ("source", "target"), ("src", "tgt"), ("src", "trg"), ("input", "output"), ("label", "text"), ("tokens", "tags"),
+)  # fmt: skip
 
 
 class Pair(msgspec.Struct, frozen=True, gc=False):

@@ -62,10 +62,7 @@ class Store:
         return len(self.lines)
 
     def _map(self, name: str, kind: Any) -> NDArray[Any]:
-        file = self.folder / self.part / name
-        return (
-            np.memmap(file, kind, "r") if file.stat().st_size else np.empty(0, kind)
-        )  # an empty file cannot be mapped
+        return map_file(self.folder / self.part / name, kind)
 
     def take(self, side: str, indices: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of these pairs on one side, one after the other, and the length of each."""
@@ -88,6 +85,11 @@ class Store:
         """The texts of a valid part, in the order of its pairs."""
         file = self.folder / self.part / TEXTS
         return [msgspec.json.decode(line, type=Pair) for line in file.read_bytes().splitlines()]
+
+
+def map_file(file: Path, kind: Any) -> NDArray[Any]:
+    """The numbers in a file; an empty one, as plain text has for its targets, cannot be mapped."""
+    return np.memmap(file, kind, "r") if file.stat().st_size else np.empty(0, kind)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from seqloom.evaluate.ladder_pages import Block, Heading, Picture, Table, Text
-from seqloom.evaluate.ladder_papers import published_beside
+from seqloom.evaluate.ladder_papers import CAPTIONS
 from seqloom.evaluate.metrics import NAMES
 
 SCORES_CHART, LENGTH_CHART, LOSS_CHART = "scores-by-rung.png", "bleu-by-length.png", "loss-by-minutes.png"
@@ -52,7 +52,7 @@ def make_blocks(document: Document, pictures: Sequence[str]) -> list[Block]:
         blocks += [Heading("BLEU by source length"), length_table(document)]
         blocks += [Heading("What each rung cost"), cost_table(document)]
     blocks += [Heading("The papers"), Text(PAPERS), papers_table(document)]
-    blocks += [Heading("The rungs"), recipe_table(document)]
+    blocks += [Heading("The rungs, and what each changed in the step before it"), recipe_table(document)]
     return blocks
 
 
@@ -90,7 +90,7 @@ def step_table(document: Document) -> Table:
     head += [f"step: {NAMES[main]}", "p", "published, on other data"]
     rows = []
     for row in document["rungs"]:
-        published = published_beside(row["name"]) or NONE
+        published = published_beside(document, row["name"]) or NONE
         if row["status"] == "done":
             cells = [millions(row["params"]), f"{row['minutes']:.1f}"]
             cells += [f"{row['tokens_per_second']:,.0f}", f"{row['valid_loss']:.3f}"]
@@ -99,6 +99,12 @@ def step_table(document: Document) -> Table:
         elif row["status"] == "failed":
             rows.append([row["name"], *[NONE] * (len(head) - 3), f"failed: {row['reason']}", published])
     return Table(head, rows, frozenset({0, len(head) - 3, len(head) - 1}))
+
+
+def published_beside(document: Document, rung: str) -> str:
+    """The papers' scores that stand beside this rung, in a few words; the notebooks' are in the table alone."""
+    rows = [row for row in document["published"] if row["rung"] == rung and row["data"] != CAPTIONS]
+    return "; ".join(f"{row['system']} {row['bleu']:g} ({row['data']})" for row in rows)
 
 
 def step_cells(row: Row, main: str) -> list[str]:
@@ -152,8 +158,16 @@ def papers_table(document: Document) -> Table:
 
 
 def recipe_table(document: Document) -> Table:
-    rows = [[row["name"], row["recipe"], row["summary"]] for row in document["rungs"]]
-    return Table(["rung", "recipe", "what it is"], rows, frozenset({0, 1, 2}))
+    rows = [[row["name"], row["recipe"], row["summary"], changes(row)] for row in document["rungs"]]
+    return Table(["rung", "recipe", "what it is", "what changed"], rows, frozenset({0, 1, 2, 3}))
+
+
+def changes(row: Row) -> str:
+    """`model.cell: rnn -> lstm`, one setting after the other."""
+    if not row.get("against"):
+        return NONE
+    told = [f"{name}: {old} -> {new}" for name, (old, new) in row["against"]["changed"].items()]
+    return f"from {row['against']['rung']}: " + ("; ".join(told) or "nothing")
 
 
 def millions(number: int) -> str:

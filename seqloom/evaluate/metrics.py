@@ -1,8 +1,9 @@
-"""How good translations are: plain strings in, numbers out.
+"""How good outputs are, each task by its own measures: plain strings in, numbers out.
 
 Every metric here is a function of sums over sentences:  score = f(sum_i statistics_i).
 So one table of statistics gives the corpus score, the score of any part of it, and every bootstrap resample.
-BLEU, chrF and TER are sacrebleu's (Post 2018); the error rates are edit distance / reference length (Levenshtein 1966).
+BLEU, chrF and TER are sacrebleu's (Post 2018); the error rates are edit distance / reference length (Levenshtein 1966);
+ROUGE is that of rouge-score (Lin 2004), the mean of the sentences' F1.
 """
 
 import itertools
@@ -24,8 +25,23 @@ NAMES = {
     "exact_match": "exact match",
     "token_error_rate": "token error rate",
     "character_error_rate": "character error rate",
+    "rouge_1": "ROUGE-1",
+    "rouge_2": "ROUGE-2",
+    "rouge_l": "ROUGE-L",
+    "perplexity": "perplexity",
+    "phoneme_error_rate": "phoneme error rate",
+    "word_error_rate": "word error rate",
 }
-LOWER_IS_BETTER = frozenset({"ter", "token_error_rate", "character_error_rate"})
+LOWER_IS_BETTER = frozenset(name for name in NAMES if name in ("ter", "perplexity") or name.endswith("_error_rate"))
+
+# what a task is measured by, its own first; the first two are also told by length. Perplexity needs the model.
+OF_TASK = {
+    "translate": ("bleu", "chrf", "ter", "exact_match", "token_error_rate", "character_error_rate"),
+    "summarise": ("rouge_1", "rouge_2", "rouge_l", "chrf", "bleu", "exact_match"),
+    "dialogue": ("perplexity", "chrf", "bleu", "exact_match"),
+    "pronounce": ("phoneme_error_rate", "word_error_rate", "chrf"),
+    "denoise": ("perplexity", "chrf", "exact_match"),
+}
 
 # sacrebleu's own choice for Japanese needs a dictionary of 40 MB; characters need nothing, and the signature says so.
 BLEU_TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char"}
@@ -52,17 +68,12 @@ class Measurement:
         return np.array([self.formula(row) for row in self.statistics])
 
 
-def measure(hypotheses: Sequence[str], references: References, target_lang: str = "") -> dict[str, Measurement]:
-    """Every metric of NAMES; TER is left out when it would take longer than TER_SECONDS."""
+def measure(
+    hypotheses: Sequence[str], references: References, target_lang: str = "", task: str = "translate"
+) -> dict[str, Measurement]:
+    """The metrics of a task that texts alone can tell; TER is left out when it would take longer than TER_SECONDS."""
     check_sizes(hypotheses, references)
-    found = {
-        "bleu": measure_sacrebleu(bleu_metric(target_lang), hypotheses, references),
-        "chrf": measure_sacrebleu(sacrebleu_metric("CHRF"), hypotheses, references),
-        "ter": measure_sacrebleu(sacrebleu_metric("TER"), hypotheses, references, seconds=TER_SECONDS),
-        "exact_match": exact_match(hypotheses, references),
-        "token_error_rate": error_rate(hypotheses, references, str.split, "tok:space"),
-        "character_error_rate": error_rate(hypotheses, references, list, "tok:char"),
-    }
+    found = {name: MEASURES[name](hypotheses, references, target_lang) for name in OF_TASK[task] if name in MEASURES}
     return {name: measurement for name, measurement in found.items() if measurement is not None}
 
 
@@ -143,6 +154,41 @@ def error_rate(
     return Measurement(np.array(rows, dtype=np.float64), percent, full)
 
 
+def wrong_words(hypotheses: Sequence[str], references: References) -> Measurement:
+    """The share of words whose output is none of the right pronunciations, in percent."""
+    heard = [[" ".join(reference.split()) for reference in known] for known in references]
+    right = exact_match([" ".join(hypothesis.split()) for hypothesis in hypotheses], heard)
+    wrong = np.column_stack([1 - right.statistics[:, 0], right.statistics[:, 1]])
+    return Measurement(wrong, percent, f"{count_signature(references)}|case:mixed|ref:any")
+
+
+def rouge(kind: str, hypotheses: Sequence[str], references: References) -> Measurement:
+    """F1 of the groups of words (rouge1, rouge2) or the longest common subsequence (rougeL), the best reference's."""
+    from rouge_score import rouge_scorer  # it brings nltk: only when something is scored
+
+    scorer = rouge_scorer.RougeScorer([kind], use_stemmer=True)
+    pairs = zip(hypotheses, references, strict=True)
+    scores = [scorer.score_multi(list(known), output)[kind].fmeasure for output, known in pairs]
+    rows = np.column_stack([np.array(scores, dtype=np.float64), np.ones(len(scores))])
+    return Measurement(rows, percent, f"{count_signature(references)}|case:lc|stem:porter|f1:mean|rouge-score")
+
+
+def perplexity(log_probs: Sequence[float], num_tokens: Sequence[int]) -> Measurement:
+    """exp(-sum of log p / tokens) of given answers; a row each."""
+    rows = np.column_stack([np.array(log_probs, dtype=np.float64), np.array(num_tokens, dtype=np.float64)])
+    return Measurement(rows, lambda sums: float(np.exp(min(700.0, -sums[0] / max(1.0, sums[1])))), "ref:all|tok:model")
+
+
+def distinct(texts: Sequence[str], size: int) -> float:
+    """Different groups of `size` words, of all such groups, in percent: a model that says one thing has few.
+
+    Li et al. 2016. Without an interval: a resample repeats sentences, so its groups are never as different.
+    """
+    words = [text.split() for text in texts]
+    groups = [tuple(text[i : i + size]) for text in words for i in range(len(text) - size + 1)]
+    return 100 * len(set(groups)) / max(1, len(groups))
+
+
 def percent(sums: Sums) -> float:
     """100 * sums[0] / sums[1]; of nothing it is 0 when nothing is counted, else 100 (empty references, some output)."""
     part, whole = float(sums[0]), float(sums[1])
@@ -155,3 +201,18 @@ def count_signature(references: References) -> str:
     """`nrefs:1`, or `nrefs:var` when sentences differ, as sacrebleu writes it."""
     counts = {len(known) for known in references}
     return f"nrefs:{counts.pop()}" if len(counts) == 1 else "nrefs:var"
+
+
+MEASURES: dict[str, Callable[[Sequence[str], References, str], Measurement | None]] = {
+    "bleu": lambda outputs, known, lang: measure_sacrebleu(bleu_metric(lang), outputs, known),
+    "chrf": lambda outputs, known, lang: measure_sacrebleu(sacrebleu_metric("CHRF"), outputs, known),
+    "ter": lambda outputs, known, lang: measure_sacrebleu(sacrebleu_metric("TER"), outputs, known, TER_SECONDS),
+    "exact_match": lambda outputs, known, lang: exact_match(outputs, known),
+    "token_error_rate": lambda outputs, known, lang: error_rate(outputs, known, str.split, "tok:space"),
+    "character_error_rate": lambda outputs, known, lang: error_rate(outputs, known, list, "tok:char"),
+    "rouge_1": lambda outputs, known, lang: rouge("rouge1", outputs, known),
+    "rouge_2": lambda outputs, known, lang: rouge("rouge2", outputs, known),
+    "rouge_l": lambda outputs, known, lang: rouge("rougeL", outputs, known),
+    "phoneme_error_rate": lambda outputs, known, lang: error_rate(outputs, known, str.split, "tok:space"),
+    "word_error_rate": lambda outputs, known, lang: wrong_words(outputs, known),
+}

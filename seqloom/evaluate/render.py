@@ -9,6 +9,8 @@ LONGEST_SHOWN = 300  # characters of a text
 
 def render(report: Report) -> str:
     blocks = [render_head(report), render_scores(report.scores, report.against)]
+    if report.diversity:
+        blocks.append(render_diversity(report.diversity))
     if len(report.by_length) > 1:
         blocks.append(render_lengths(report.by_length))
     if report.worst:
@@ -42,11 +44,17 @@ def render_scores(scores: dict[str, Estimate], rival: Rival | None) -> str:
     return table(rows) + "\n" + "\n".join(notes)
 
 
+def render_diversity(diversity: dict[str, tuple[float, float]]) -> str:
+    rows = [["different words of all", "outputs", "references"]]
+    rows += [[name.replace("_", "-"), *(f"{share:.2f} %" for share in both)] for name, both in diversity.items()]
+    return table(rows)
+
+
 def render_lengths(buckets: list[Bucket]) -> str:
-    rows = [[f"source {buckets[0].unit}", "sentences", "BLEU", "chrF"]]
+    rows = [[f"source {buckets[0].unit}", "sentences", *(NAMES[name] for name in buckets[0].scores)]]
     for bucket in buckets:
         span = f"{bucket.least}-{bucket.most}" if bucket.most else f"{bucket.least} or more"
-        rows.append([span, f"{bucket.sentences:,}", f"{bucket.bleu:.2f}", f"{bucket.chrf:.2f}"])
+        rows.append([span, f"{bucket.sentences:,}", *(f"{score:.2f}" for score in bucket.scores.values())])
     return table(rows)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from seqloom.evaluate.metrics import NAMES, TER_SECONDS, Measurement, measure
+from seqloom.evaluate.metrics import OF_TASK, TER_SECONDS, Measurement, distinct, measure
 from seqloom.evaluate.significance import Difference, Estimate, compare, estimate
 from seqloom.evaluate.testset import Item, fingerprint
 
@@ -26,13 +26,12 @@ class Bucket:
     least: int
     most: int | None
     sentences: int
-    bleu: float
-    chrf: float
+    scores: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Bad:
-    """A translation that is far from every reference."""
+    """An output that is far from every reference."""
 
     lines: tuple[int, ...]
     chrf: float
@@ -61,12 +60,15 @@ class Report:
     warnings: list[str]
     against: Rival | None = None
     about: dict[str, Any] = dataclasses.field(default_factory=dict)  # what the caller knows: params, speed, ...
+    task: str = "translate"
+    diversity: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)  # of outputs, of references
 
     def to_json(self) -> dict[str, Any]:
         """One flat object; a metric that was left out is null."""
         rest = dataclasses.asdict(self)
         scores, about = rest.pop("scores"), rest.pop("about")
-        return {name: scores.get(name) for name in NAMES} | about | rest
+        rest["by_length"] = [bucket | bucket.pop("scores") for bucket in rest["by_length"]]
+        return {name: scores.get(name) for name in OF_TASK[self.task]} | about | rest
 
 
 def make_report(
@@ -74,14 +76,19 @@ def make_report(
     outputs: Sequence[str],
     *,
     target_lang: str = "",
+    task: str = "translate",
     rival: tuple[str, Sequence[str]] | None = None,
+    known: dict[str, Measurement] | None = None,
     about: dict[str, Any] | None = None,
     warnings: Sequence[str] = (),
 ) -> Report:
-    """Measure the outputs for the items; `rival` is the name of another model and its outputs."""
+    """Measure the outputs for the items; `rival` is the name of another model and its outputs, `known` what the caller
+    has measured already."""
+    task = task if task in OF_TASK else "translate"
     references = [item.references for item in items]
-    measured = measure(outputs, references, target_lang)
-    against = compare_with(*rival, measured, references, target_lang) if rival else None
+    found = measure(outputs, references, target_lang, task) | (known or {})
+    measured = {name: found[name] for name in OF_TASK[task] if name in found}
+    against = compare_with(*rival, measured, references, target_lang, task) if rival else None
     return Report(
         scores=estimate(measured),
         sentences=len(items),
@@ -92,7 +99,15 @@ def make_report(
         warnings=[*warnings, *doubts(len(items), measured)],
         against=against,
         about=about or {},
+        task=task,
+        diversity=compare_diversity(outputs, references) if task == "dialogue" else {},
     )
+
+
+def compare_diversity(outputs: Sequence[str], references: list[tuple[str, ...]]) -> dict[str, tuple[float, float]]:
+    """distinct-1 and distinct-2 of the outputs, and of as many answers that people gave."""
+    people = [known[0] for known in references]
+    return {f"distinct_{size}": (distinct(outputs, size), distinct(people, size)) for size in (1, 2)}
 
 
 def compare_with(
@@ -101,8 +116,9 @@ def compare_with(
     measured: dict[str, Measurement],
     references: list[tuple[str, ...]],
     target_lang: str,
+    task: str,
 ) -> Rival:
-    theirs = measure(outputs, references, target_lang)
+    theirs = measure(outputs, references, target_lang, task)
     return Rival(name, estimate(theirs), compare(measured, theirs))
 
 
@@ -112,18 +128,20 @@ def doubts(num_sentences: int, measured: dict[str, Measurement]) -> list[str]:
         found.append(
             f"{num_sentences} sentences are few: the intervals are rough, and no small difference can be shown."
         )
-    if not measured["bleu"].statistics[:, -1].any():  # the last column counts the outputs' groups of four
+    if (
+        "bleu" in measured and not measured["bleu"].statistics[:, -1].any()
+    ):  # the last column counts the outputs' groups of four
         found.append(
             "BLEU counts groups of four words, and no output is that long: it is 0 whatever the model does. "
             "Look at exact match and the error rates."
         )
-    if "ter" not in measured:
+    if "ter" not in measured and "token_error_rate" in measured:  # a translation's
         found.append(f"TER is left out: it would take longer than {TER_SECONDS:.0f} s on outputs as long as these.")
     return found
 
 
 def bucket_by_length(sources: Sequence[str], measured: dict[str, Measurement]) -> list[Bucket]:
-    """BLEU and chrF by the words of the source; by its characters where most sources are a single word."""
+    """The first two metrics by the words of the source; by its characters where most sources are a single word."""
     words = np.array([len(source.split()) for source in sources])
     by_words = float(np.median(words)) > 1
     lengths = words if by_words else np.array([len(source.strip()) for source in sources])
@@ -132,8 +150,8 @@ def bucket_by_length(sources: Sequence[str], measured: dict[str, Measurement]) -
     for most in ends:
         rows = (lengths >= least) & (lengths <= (math.inf if most is None else most))
         if rows.any():
-            scores = measured["bleu"].score_of(rows), measured["chrf"].score_of(rows)
-            buckets.append(Bucket("words" if by_words else "characters", least, most, int(rows.sum()), *scores))
+            scores = {name: measured[name].score_of(rows) for name in list(measured)[:2]}
+            buckets.append(Bucket("words" if by_words else "characters", least, most, int(rows.sum()), scores))
         least = (most or 0) + 1
     return buckets
 

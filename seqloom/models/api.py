@@ -6,6 +6,9 @@
     hidden(tokens (B,T), memory)            -> (B,T,D)           all positions at once: teacher forcing
     project(hidden (...,D))                 -> logits (...,V)    separate: the loss projects real positions only
 
+A reader (BERT and the like) only reads, a language model (GPT and the like) is its own encoder: see `Reader` and
+`LanguageModel` below.
+
 Memory has one row a sentence and is never copied per hypothesis: row r of the state belongs to sentence r // beams.
 State is any nest (tuple, list, dict) of batch-first tensors; integers in it are shared by all rows.
 Every forward takes `trace`, an optional recorder of attention weights, gates and states; nothing lands on self.
@@ -13,7 +16,7 @@ Shapes in annotations cost nothing: only the tests check them. `B={len(memory.ma
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -48,19 +51,6 @@ def select_rows(state: State, rows: Int[Tensor, " R"]) -> State:
     return state
 
 
-class Decoder(Protocol):
-    """A model that writes tokens: all of it is in the module docstring above."""
-
-    def start(self, memory: Memory | None, beams: int = 1) -> State: ...
-    def step(
-        self, tokens: Int[Tensor, "R k"], state: State, memory: Memory | None, trace: Trace | None = None
-    ) -> tuple[Float[Tensor, "R k D"], State]: ...
-    def hidden(
-        self, tokens: Int[Tensor, "B T"], memory: Memory | None, trace: Trace | None = None
-    ) -> Float[Tensor, "B T D"]: ...
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]: ...
-
-
 class Seq2Seq(nn.Module):
     """Encoder + decoder: the shape of every model that turns one sequence into another."""
 
@@ -83,4 +73,40 @@ class Seq2Seq(nn.Module):
         raise NotImplementedError
 
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
+        raise NotImplementedError
+
+
+class Reader(nn.Module):
+    """An encoder with something to say of what it read: classes, tags, the words that were hidden from it.
+
+    hidden(tokens (B,S), mask (B,S)) -> (B,T,D)     T = S, or 1 where the whole text has one label
+    """
+
+    target_vocab_size: int  # V: the labels, or the words
+
+    def hidden(
+        self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None
+    ) -> Float[Tensor, "B T D"]:
+        raise NotImplementedError
+
+    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
+        raise NotImplementedError
+
+
+class LanguageModel(Seq2Seq):
+    """A decoder that is its own encoder: `encode` reads the source as the words before, `step` goes on from there.
+
+    To generate, the source is the prompt; fine-tuned on pairs, it is what is to be translated. From nothing:
+    begin(rows) -> State                                     before the first word
+    read(tokens (B,T), state) -> hidden (B,T,D), State       all positions at once, from any state on
+    """
+
+    context: int  # tokens it learned to look back on; 0 = no end
+
+    def begin(self, rows: int) -> State:
+        raise NotImplementedError
+
+    def read(
+        self, tokens: Int[Tensor, "B T"], state: State, trace: Trace | None = None
+    ) -> tuple[Float[Tensor, "B T D"], State]:
         raise NotImplementedError

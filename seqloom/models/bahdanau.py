@@ -32,7 +32,7 @@ class BahdanauDecoder(AttentiveDecoder):
         self.readout = Readout(beside + sizes.width, sizes.output_size, maxout=bool(sizes.maxout))
 
     def start(self, memory: Memory, beams: int) -> State:
-        return [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
+        return self.bridge(memory.last, beams)
 
     def read(
         self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None

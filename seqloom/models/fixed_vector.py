@@ -21,9 +21,8 @@ class FixedVectorDecoder(nn.Module):
     def __init__(self, sizes: RecurrentSizes) -> None:
         super().__init__()
         width, embed_size = sizes.width, sizes.embed_size
-        alike = sizes.encoder_width == width and len(sizes.directions) == 1
-        num_states = CELLS[sizes.cell].num_states
-        self.bridge = Bridge(sizes.encoder_width, width, sizes.decoder_layers, num_states, copy=alike)
+        one_way, num_states = len(sizes.directions) == 1, CELLS[sizes.cell].num_states
+        self.bridge = Bridge(sizes.encoder_width, width, sizes.decoder_layers, num_states, copy=one_way)
         self.feed_context = sizes.feed_context
         context_size = sizes.encoder_width if sizes.feed_context else 0
         self.stack = CellStack(sizes.cell, embed_size + context_size, width, sizes.decoder_layers, sizes.dropout)
@@ -31,13 +30,13 @@ class FixedVectorDecoder(nn.Module):
         if sizes.feed_context:
             self.readout = Readout(embed_size + width + context_size, sizes.output_size, maxout=bool(sizes.maxout))
         else:
-            self.readout = nn.Identity() if width == embed_size else nn.Linear(width, embed_size)
+            self.readout = nn.Identity() if width == sizes.output_size else nn.Linear(width, sizes.output_size)
 
     def project_keys(self, annotations: Float[Tensor, "B S C"]) -> None:
         """There are none: nobody looks back at the source."""
 
     def start(self, memory: Memory, beams: int) -> State:
-        cells = [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
+        cells = self.bridge(memory.last, beams)
         context = memory.last[-1][0].repeat_interleave(beams, 0) if self.feed_context else None
         return {"cells": cells, "context": context}
 

@@ -25,14 +25,14 @@ class LuongDecoder(AttentiveDecoder):
     def __init__(self, sizes: RecurrentSizes) -> None:
         super().__init__(sizes)
         width, annotation_size = sizes.width, sizes.encoder_width
-        alike = annotation_size == width and len(sizes.directions) == 1
-        self.bridge = Bridge(annotation_size, width, sizes.decoder_layers, CELLS[sizes.cell].num_states, copy=alike)
+        one_way, num_states = len(sizes.directions) == 1, CELLS[sizes.cell].num_states
+        self.bridge = Bridge(annotation_size, width, sizes.decoder_layers, num_states, copy=one_way)
         fed_size = sizes.output_size
         self.stack = CellStack(sizes.cell, sizes.embed_size + fed_size, width, sizes.decoder_layers, sizes.dropout)
         self.W = nn.Linear(annotation_size + width, fed_size, bias=False)
 
     def start(self, memory: Memory, beams: int) -> State:
-        cells = [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in self.bridge(memory.last)]
+        cells = self.bridge(memory.last, beams)
         return {"cells": cells, "fed": cells[0][0].new_zeros(len(cells[0][0]), self.W.out_features)}
 
     def read(

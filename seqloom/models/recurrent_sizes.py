@@ -16,9 +16,10 @@ class RecurrentSizes:
     directions: tuple[str, ...]  # forward, backward or both
     feed_context: bool
     maxout: int  # width of a maxout output layer; 0 = none
+    tied: bool  # the output matrix is the table of the target's word vectors
     dropout: float
 
     @property
     def output_size(self) -> int:
         """D: what is compared with every word."""
-        return self.maxout or self.embed_size
+        return self.maxout or (self.embed_size if self.tied else self.width)

@@ -34,7 +34,6 @@ class RecurrentSeq2Seq(Seq2Seq):
         target_vocab_size: int,
         sizes: RecurrentSizes,
         *,
-        tied: bool,
         joint: bool,
         scaled: bool = True,
     ) -> None:
@@ -42,13 +41,14 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.target_vocab_size = target_vocab_size
         self.embed_scale = math.sqrt(sizes.embed_size) if scaled else 1.0
         self.target_table = make_table(target_vocab_size, sizes.embed_size)
-        self.source_table = self.target_table if tied and joint else make_table(source_vocab_size, sizes.embed_size)
+        one_table = sizes.tied and joint
+        self.source_table = self.target_table if one_table else make_table(source_vocab_size, sizes.embed_size)
         self.encoder = Recurrent(
             sizes.cell, sizes.embed_size, sizes.encoder_width, sizes.encoder_layers, sizes.directions, sizes.dropout
         )
         make_decoder = FixedVectorDecoder if sizes.attention == "none" else DECODERS[sizes.decoder]
         self.decoder: RecurrentDecoder = make_decoder(sizes)
-        self.output = Output(sizes.output_size, target_vocab_size, self.target_table if tied else None)
+        self.output = Output(sizes.output_size, target_vocab_size, self.target_table if sizes.tied else None)
         self.dropout = Dropout(sizes.dropout)
 
     def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:

@@ -5,6 +5,7 @@ post-norm   x <- norm(x + f(x))        as published; Vaswani et al. 2017
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float
@@ -14,9 +15,8 @@ from torch.nn import functional as F
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.masks import causal_mask
 from seqloom.nn.multihead import KeysValues, MultiHead, Turn
+from seqloom.nn.prompted import Past, PromptedHeads
 from seqloom.nn.trace import Trace
-
-Past = tuple[Float[Tensor, "R N _ K"], Float[Tensor, "R N _ K"]]  # keys and values of the target so far
 
 
 class Residual(nn.Module):
@@ -34,26 +34,37 @@ class Residual(nn.Module):
         return self.norm(x + self.dropout(f(x)))
 
 
-class FeedForward(nn.Module):
-    """f(x) = W_2 relu(W_1 x + b_1) + b_2, each position alone."""
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,  # x Phi(x): BERT
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # as GPT-2 wrote it
+    "silu": F.silu,  # x sigma(x): Marian's swish
+}
 
-    def __init__(self, width: int, ffn_size: int, dropout: float) -> None:
+
+class FeedForward(nn.Module):
+    """f(x) = W_2 phi(W_1 x + b_1) + b_2, each position alone."""
+
+    def __init__(self, width: int, ffn_size: int, dropout: float, activation: str = "relu") -> None:
         super().__init__()
+        self.phi = ACTIVATIONS[activation]
         self.W_1 = nn.Linear(width, ffn_size)
         self.W_2 = nn.Linear(ffn_size, width)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
-        return self.W_2(self.dropout(F.relu(self.W_1(x))))
+        return self.W_2(self.dropout(self.phi(self.W_1(x))))
 
 
 class EncoderBlock(nn.Module):
     """Self-attention over the source, then feed-forward."""
 
-    def __init__(self, width: int, heads: int, ffn_size: int, dropout: float, norm: str) -> None:
+    def __init__(
+        self, width: int, heads: int, ffn_size: int, dropout: float, norm: str, activation: str = "relu"
+    ) -> None:
         super().__init__()
         self.attention = MultiHead(width, heads)
-        self.feed_forward = FeedForward(width, ffn_size, dropout)
+        self.feed_forward = FeedForward(width, ffn_size, dropout, activation)
         self.around_attention = Residual(width, dropout, norm)
         self.around_feed_forward = Residual(width, dropout, norm)
 
@@ -75,11 +86,13 @@ class EncoderBlock(nn.Module):
 class DecoderBlock(nn.Module):
     """Masked self-attention, attention to the source, feed-forward."""
 
-    def __init__(self, width: int, heads: int, ffn_size: int, dropout: float, norm: str) -> None:
+    def __init__(
+        self, width: int, heads: int, ffn_size: int, dropout: float, norm: str, activation: str = "relu"
+    ) -> None:
         super().__init__()
         self.attention = MultiHead(width, heads)
         self.cross = MultiHead(width, heads)
-        self.feed_forward = FeedForward(width, ffn_size, dropout)
+        self.feed_forward = FeedForward(width, ffn_size, dropout, activation)
         self.around_attention = Residual(width, dropout, norm)
         self.around_cross = Residual(width, dropout, norm)
         self.around_feed_forward = Residual(width, dropout, norm)
@@ -109,6 +122,48 @@ class DecoderBlock(nn.Module):
 
         x = self.around_attention(x, look_back)
         x = self.around_cross(x, look_across)
+        return self.around_feed_forward(x, self.feed_forward), present[0]
+
+
+class CausalBlock(nn.Module):
+    """Masked self-attention and feed-forward, with nobody to look across to: what a GPT is made of.
+
+    What was read before may lie in two places: `past`, a row's own, and `source`, one a sentence that R = B * beams
+    rows share (nn/prompted.py). The weights have the names of a DecoderBlock's without its `cross`.
+    """
+
+    def __init__(
+        self, width: int, heads: int, ffn_size: int, dropout: float, norm: str, activation: str = "relu"
+    ) -> None:
+        super().__init__()
+        self.attention = PromptedHeads(width, heads)
+        self.feed_forward = FeedForward(width, ffn_size, dropout, activation)
+        self.around_attention = Residual(width, dropout, norm)
+        self.around_feed_forward = Residual(width, dropout, norm)
+
+    def forward(
+        self,
+        x: Float[Tensor, "R k D"],
+        past: Past | None,
+        depth: int,
+        trace: Trace | None = None,
+        turn: Turn | None = None,
+        source: KeysValues | None = None,
+        mask: Bool[Tensor, "B 1 1 S"] | None = None,
+        reader: str = "decoder",
+    ) -> tuple[Float[Tensor, "R k D"], Past]:
+        """k new positions after `past` and, where there is one, after the source; `reader` names what is recorded."""
+        present: list[Past] = []
+
+        def look_back(y: Tensor) -> Tensor:
+            present.append(extend(past, self.attention.project_keys(y, turn)))
+            if source is not None and mask is not None:
+                return self.attention.look_at_both(y, source, mask, present[0], depth, trace, turn)
+            num_queries, num_keys = y.shape[1], present[0][0].shape[2]
+            causal = causal_mask(num_queries, num_keys, y.device) if num_queries > 1 else None
+            return self.attention(y, present[0], causal, f"{reader}.self.{depth}", trace, turn)
+
+        x = self.around_attention(x, look_back)
         return self.around_feed_forward(x, self.feed_forward), present[0]
 
 

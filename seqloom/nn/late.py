@@ -6,6 +6,7 @@ Autograd alone makes T small products and adds each to a buffer as large as M. M
 sentence (B,O,I): the keys and the values of attention. Backpropagation through time: Werbos 1990.
 """
 
+from collections import defaultdict
 from typing import Any
 
 import torch
@@ -13,7 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-Used = list[tuple[Tensor, Tensor]]  # (x_t, dy_t) of each step, as the backward pass meets them
+Used = defaultdict[int, list[tuple[Tensor, Tensor]]]  # by backward pass: (x_t, dy_t) of each step, as it meets them
+this_pass = torch._C._current_graph_task_id  # a number of its own for each backward pass
 
 
 class Late:
@@ -27,7 +29,7 @@ class Late:
             return multiply(x, matrix)
         place = (matrix.data_ptr(), matrix.shape, matrix.stride())  # a slice taken anew in each step is the same matrix
         if place not in self.matrices:
-            used: Used = []
+            used: Used = defaultdict(list)
             self.matrices[place] = Collect.apply(matrix, used), used
         return Multiply.apply(x, *self.matrices[place])
 
@@ -48,7 +50,7 @@ class Multiply(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
         x, matrix = ctx.saved_tensors
-        ctx.used.append((x, dy))
+        ctx.used[this_pass()].append((x, dy))
         return dy @ matrix if ctx.needs_input_grad[0] else None, None, None
 
 
@@ -63,10 +65,11 @@ class Collect(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, _: None) -> tuple[Tensor | None, None]:
-        if not ctx.used:
+        steps = ctx.used.pop(this_pass(), [])
+        ctx.used.clear()  # of passes that were not asked for this matrix and so never came here
+        if not steps:
             return None, None
-        x, dy = (torch.cat(parts, -2) for parts in zip(*ctx.used, strict=True))
-        ctx.used.clear()
+        x, dy = (torch.cat(parts, -2) for parts in zip(*steps, strict=True))
         if ctx.shared:
             x, dy = x.flatten(0, -2), dy.flatten(0, -2)
         return dy.mT @ x, None

@@ -5,11 +5,21 @@
 Szegedy et al. 2016. The logits are the largest tensor of training (tokens x vocabulary); one copy of it is enough.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums over the tokens of a batch; divide by `num_tokens` for the mean."""
+
+    smoothed: Tensor  # what is minimised
+    nll: Tensor  # -log p, what is reported
+    num_tokens: int
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):

@@ -13,7 +13,7 @@ from seqloom.nn.masks import masked_softmax
 from seqloom.nn.trace import Trace
 
 KeysValues = tuple[Float[Tensor, "B N S K"], Float[Tensor, "B N S K"]]
-Turn = tuple[Float[Tensor, "T J"], Float[Tensor, "T J"]]  # cosine and sine of each place and pair of entries
+Turn = tuple[Float[Tensor, "... T J"], Float[Tensor, "... T J"]]  # cosine and sine of each place and pair of entries
 
 
 class MultiHead(nn.Module):

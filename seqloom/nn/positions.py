@@ -4,29 +4,35 @@ Two ways: added to the embeddings (`add`), or turned into the queries and keys o
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.errors import UsageError
 from seqloom.nn.multihead import Turn
 
+First = int | Int[Tensor, " B"]  # the place of the first token: of all rows, or of each
 
-class NoPositions(nn.Module):
-    """Nothing is told: the encoder sees a bag of words, the decoder only who comes before whom (its mask)."""
+
+class Positions(nn.Module):
+    """Nothing is told, unless a way of telling says otherwise."""
 
     def __init__(self, width: int, head_size: int, max_length: int) -> None:
         super().__init__()
 
-    def add(self, x: Float[Tensor, "B T D"], first: int) -> Float[Tensor, "B T D"]:
+    def add(self, x: Float[Tensor, "B T D"], first: First) -> Float[Tensor, "B T D"]:
         """x with the places first .. first + T - 1 added to it."""
         return x
 
-    def turn(self, first: int, num: int) -> Turn | None:
+    def turn(self, first: First, num: int) -> Turn | None:
         """What turns the queries and keys of these places; None = nothing does."""
         return None
 
 
-class SinusoidalPositions(NoPositions):
+class NoPositions(Positions):
+    """The encoder sees a bag of words, the decoder only who comes before whom (its mask)."""
+
+
+class SinusoidalPositions(Positions):
     """p(i, 2j) = sin(i / 10000^(2j/D)),  p(i, 2j+1) = cos(i / 10000^(2j/D)).   Vaswani et al. 2017."""
 
     def __init__(self, width: int, head_size: int, max_length: int) -> None:
@@ -34,28 +40,28 @@ class SinusoidalPositions(NoPositions):
         self.table: Tensor
         self.register_buffer("table", sinusoids(max_length, width), persistent=False)
 
-    def add(self, x: Float[Tensor, "B T D"], first: int) -> Float[Tensor, "B T D"]:
+    def add(self, x: Float[Tensor, "B T D"], first: First) -> Float[Tensor, "B T D"]:
         return x + rows(self.table, first, x.shape[1])
 
 
-class LearnedPositions(NoPositions):
-    """p(i) = P_i, a row a place. Knows only the places it was trained on."""
+class LearnedPositions(Positions):
+    """p(i) = P_i, a row a place. Rows beyond the longest text it was trained on stay as they began: by chance."""
 
     def __init__(self, width: int, head_size: int, max_length: int) -> None:
         super().__init__(width, head_size, max_length)
         self.table = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
 
-    def add(self, x: Float[Tensor, "B T D"], first: int) -> Float[Tensor, "B T D"]:
-        end = first + x.shape[1]
+    def add(self, x: Float[Tensor, "B T D"], first: First) -> Float[Tensor, "B T D"]:
+        end = last_place(first) + x.shape[1]
         if end > self.table.shape[0]:
             raise UsageError(
-                f"position {end} is beyond the {self.table.shape[0]} that this model learned; "
-                "split the text, or train with a larger data.max_tokens or model.positions=sinusoidal"
+                f"position {end} is beyond the {self.table.shape[0]} that this model has; split the text, "
+                "or train with a larger model.max_length and texts of that length, or model.positions=sinusoidal"
             )
-        return x + self.table[first:end]
+        return x + rows(self.table, first, x.shape[1])
 
 
-class RotaryPositions(NoPositions):
+class RotaryPositions(Positions):
     """Entries 2j, 2j+1 of a query or key at place i are turned by the angle i / 10000^(2j/K).
 
     A turned query times a turned key depends on how far apart they stand, not on where.   Su et al. 2021 (RoFormer).
@@ -68,9 +74,9 @@ class RotaryPositions(NoPositions):
         self.table: Tensor
         self.register_buffer("table", sinusoids(max_length, head_size), persistent=False)
 
-    def turn(self, first: int, num: int) -> Turn:
+    def turn(self, first: First, num: int) -> Turn:
         sin, cos = rows(self.table, first, num).unflatten(-1, (-1, 2)).unbind(-1)
-        return cos, sin
+        return (cos, sin) if isinstance(first, int) else (cos[:, None], sin[:, None])  # the same for every head
 
 
 def sinusoids(length: int, width: int) -> Float[Tensor, "{length} {width}"]:
@@ -80,14 +86,21 @@ def sinusoids(length: int, width: int) -> Float[Tensor, "{length} {width}"]:
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :width].float()
 
 
-def rows(table: Float[Tensor, "L D"], first: int, num: int) -> Float[Tensor, "{num} D"]:
+def rows(table: Float[Tensor, "L D"], first: First, num: int) -> Float[Tensor, "... {num} D"]:
     """The rows first .. first + num - 1. Longer than the table: computed anew, sinusoids know no end."""
-    if first + num > table.shape[0]:
-        table = sinusoids(first + num, table.shape[1]).to(table)
-    return table[first : first + num]
+    end = last_place(first) + num
+    if end > table.shape[0]:
+        table = sinusoids(end, table.shape[1]).to(table)
+    if isinstance(first, int):
+        return table[first:end]
+    return table[first[:, None] + torch.arange(num, device=first.device)]
 
 
-POSITIONS: dict[str, type[NoPositions]] = {
+def last_place(first: First) -> int:
+    return first if isinstance(first, int) else int(first.max())
+
+
+POSITIONS: dict[str, type[Positions]] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
     "rotary": RotaryPositions,

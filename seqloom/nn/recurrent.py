@@ -105,7 +105,7 @@ class RecurrentLayer(nn.Module):
         backward: bool,
         trace: Trace | None,
     ) -> tuple[Float[Tensor, "B T _"], CellState]:
-        """In one direction; outputs and recordings in the order of x."""
+        """In one direction; outputs and recordings in the order of x, these 0 on padding."""
 
         def turn(y: Tensor) -> Tensor:
             return reverse_within(y, mask) if backward else y
@@ -114,7 +114,7 @@ class RecurrentLayer(nn.Module):
         outputs, last = scan(cell, turn(x), cell.start(x.shape[0]), mask, steps)
         if trace is not None and steps is not None:
             for name in steps.names():
-                trace.record(name, turn(torch.cat(steps[name], 1)))
+                trace.record(name, turn(torch.cat(steps[name], 1)).masked_fill(~mask[..., None], 0.0))
         return turn(outputs), last
 
 

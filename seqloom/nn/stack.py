@@ -7,7 +7,7 @@ vector fed back).
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -25,11 +25,16 @@ class CellStack(nn.Module):
         self.dropout = Dropout(dropout)
 
     def scan(
-        self, x: Float[Tensor, "R k I"], state: list[CellState], trace: Trace | None
+        self,
+        x: Float[Tensor, "R k I"],
+        state: list[CellState],
+        trace: Trace | None,
+        mask: Bool[Tensor, "R k"] | None = None,
     ) -> tuple[Float[Tensor, "R k H"], list[CellState]]:
+        """All k positions, layer by layer; the mask keeps right padding from moving a state."""
         after = []
         for depth, (cell, before) in enumerate(zip(self.cells, state, strict=True)):
-            x, last = scan(cell, self.dropout(x) if depth else x, before, None, part_of(trace, str(depth)))
+            x, last = scan(cell, self.dropout(x) if depth else x, before, mask, part_of(trace, str(depth)))
             after.append(last)
         return x, after
 

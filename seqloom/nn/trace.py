@@ -5,6 +5,8 @@ encoder.backward.0.state.hidden   (B, S, H)
 decoder.0.gate.update             (R, k, H)     layer; one recording a step, torch.cat(trace[name], 1) is over time
 decoder.attention                 (B, W, S)     one a step: what each of W hypotheses looks at
 encoder.self.0, decoder.self.0, decoder.cross.0   (B, N, T, S)    layers of a Transformer, N heads
+
+What an encoder's cells record is 0 on padding. Elsewhere a recording beyond the end of a sentence means nothing.
 """
 
 from collections import defaultdict

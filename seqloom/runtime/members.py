@@ -5,12 +5,15 @@ from typing import Any
 
 from seqloom.config import Config
 from seqloom.errors import UsageError
-from seqloom.runtime.folder import RunFolder
+from seqloom.runtime.folder import ONLY_READ, RunFolder
 from seqloom.text.tokenizer import Tokenizer
 
 
 def check_members(runs: list[RunFolder]) -> None:
-    """UsageError that names the two folders, what differs and what to do."""
+    """UsageError that names the folders, what differs and what to do."""
+    for run in runs:
+        if (task := run.config.task.name) in ONLY_READ:
+            raise UsageError(f"{run.path}: a model to {task}; it writes no text of its own, which is wanted here.")
     first = runs[0]
     for other in runs[1:]:
         for side in ("source", "target"):

@@ -1,19 +1,15 @@
 """From texts to what a search takes at once, and from what it finds back to texts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-import torch
 
 from seqloom.config import DataConfig
 from seqloom.decode.hypothesis import Hypothesis
 from seqloom.decode.options import SearchOptions
-from seqloom.models.api import Memory, Seq2Seq
 from seqloom.runtime.inputs import Warn, prepare
 from seqloom.runtime.prefixes import PrefixTexts, check_room, encode_prefixes
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tokenizer import Tokenizer
-from seqloom.text.vocabulary import EOS, PAD
 
 MOST_ROWS = 1024  # hypotheses at once: with a wide beam fewer sentences, so that it does not take all the memory
 
@@ -34,7 +30,6 @@ class Part:
     place: tuple[int, int] = (0, 0)  # its line and its number in the line: what chance depends on
 
 
-Find = Callable[[Memory, list[Part]], list[list[Hypothesis]]]
 NOTHING = Translation("", 0.0, 0.0)  # what becomes of an empty text
 
 
@@ -62,24 +57,6 @@ def split_texts(
 
 def flat(texts: list[list[Part]]) -> list[Part]:
     return [part for parts in texts for part in parts]
-
-
-def in_batches(
-    model: Seq2Seq, parts: list[Part], find: Find, num_rows: int, batch_size: int, device: torch.device
-) -> list[list[Hypothesis]]:
-    """What `find` finds for each part, in the order given. Batches are sorted by length: little is padding."""
-    order = sorted(range(len(parts)), key=lambda i: len(parts[i].ids))
-    found: list[list[Hypothesis]] = [[] for _ in parts]
-    size = max(1, min(batch_size, MOST_ROWS // num_rows))
-    for start in range(0, len(order), size):
-        rows = order[start : start + size]
-        batch = [torch.tensor([*parts[row].ids, EOS]) for row in rows]
-        src = torch.nn.utils.rnn.pad_sequence(batch, batch_first=True, padding_value=PAD).to(device)
-        with torch.inference_mode():
-            memory = model.encode(src, src != PAD)
-        for row, answer in zip(rows, find(memory, [parts[row] for row in rows]), strict=True):
-            found[row] = answer
-    return found
 
 
 def join(

@@ -9,72 +9,112 @@ translator.sample(["one"], 5, temperature=0.8)            -> five by chance
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-import torch
 from numpy.typing import NDArray
 
 from seqloom.config import Config
-from seqloom.decode.alternatives import alternatives
-from seqloom.decode.ensemble import Ensemble
 from seqloom.decode.hypothesis import Hypothesis
 from seqloom.decode.options import MOST_BEAM, SampleOptions, SearchOptions, check_vocabulary
-from seqloom.decode.sample import sample
-from seqloom.decode.search import search
 from seqloom.errors import UsageError
-from seqloom.models.api import Memory, Seq2Seq
-from seqloom.runtime.alignment import cross_attention
-from seqloom.runtime.folder import load_model, open_run
+from seqloom.runtime.engines import Notice, check_request, hasten, load_torch_model, open_ctranslate2
+from seqloom.runtime.folder import open_run
 from seqloom.runtime.inputs import Warn, encode_texts
 from seqloom.runtime.members import check_members, shared_config, shared_facts
-from seqloom.runtime.parts import Find, Part, flat, in_batches, join, split_texts
+from seqloom.runtime.parts import Part, flat, join, split_texts
 from seqloom.runtime.parts import Translation as Translation
 from seqloom.runtime.prefixes import PrefixTexts
+from seqloom.runtime.requests import Alternatives, Engine, Request, Sample, Search
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tokenizer import Tokenizer
 from seqloom.text.vocabulary import BOS, EOS
 
-MOST_THREADS = 1024  # more is a slip of the keyboard
+if TYPE_CHECKING:  # torch takes seconds to import: only the torch engine does
+    import torch
+
+    from seqloom.models.api import Seq2Seq
+    from seqloom.runtime.engine_torch import TorchEngine
 
 
 class Translator:
-    """A model, its tokenizers and its settings. Puts the model into eval mode.
+    """A model, its tokenizers and its settings, on the engine that runs it fastest.
 
     `settings` of a search are the names of `SearchOptions`; those not given (or None) are the model's own.
+    What the engine lacks the torch engine does, with a notice.
     """
 
     def __init__(
-        self, model: Seq2Seq, tokenizers: Tokenizers, config: Config, facts: dict[str, Any] | None = None
+        self,
+        model: "Seq2Seq | None",
+        tokenizers: Tokenizers,
+        config: Config,
+        facts: dict[str, Any] | None = None,
+        *,
+        engine: Engine | None = None,
+        load_model: "Callable[[], Seq2Seq] | None" = None,
+        notice: Notice = warnings.warn,
     ) -> None:
-        self.model = model.eval()
-        self.tokenizers = tokenizers
-        self.config = config
-        self.facts = facts or {}
-        self.device = next(model.parameters()).device
+        """A model, or an engine with a way to load the model when the engine is not enough."""
+        self.tokenizers, self.config, self.facts, self.notice = tokenizers, config, facts or {}, notice
+        self.model_given, self.load_model = model, load_model
+        self.engine: Engine = engine or self.reference
+        self.said: set[str] = set()  # notices: each once
 
     @classmethod
-    def load(cls, folder: str | Path, threads: int | None = None, device: str = "cpu") -> "Translator":
-        """The model in a run folder. `threads` holds for the whole process: torch has one pool."""
-        return cls.load_ensemble([folder], threads, device)
+    def load(
+        cls,
+        folder: str | Path,
+        threads: int | None = None,
+        device: str = "cpu",
+        engine: str = "auto",
+        notice: Notice = warnings.warn,
+    ) -> "Translator":
+        """The model in a run folder. `threads` of torch hold for the whole process, those of CTranslate2 for this."""
+        return cls.load_ensemble([folder], threads, device, engine, notice)
 
     @classmethod
     def load_ensemble(
-        cls, folders: Sequence[str | Path], threads: int | None = None, device: str = "cpu"
+        cls,
+        folders: Sequence[str | Path],
+        threads: int | None = None,
+        device: str = "cpu",
+        engine: str = "auto",
+        notice: Notice = warnings.warn,
     ) -> "Translator":
         """Several models that answer as one; they must share their vocabularies. Settings are the first one's."""
         if not folders:
             raise UsageError("an ensemble of no model: name at least one folder")
+        check_request(engine, threads)
         runs = [open_run(Path(folder)) for folder in folders]
         check_members(runs)
-        if threads is not None:
-            if not 1 <= threads <= MOST_THREADS:
-                raise UsageError(f"threads = {threads}: want 1 to {MOST_THREADS}")
-            torch.set_num_threads(threads)
-        members = [load_model(run) for run in runs]
-        model = Ensemble(members) if len(members) > 1 else members[0]
-        return cls(model.to(find_device(device)), runs[0].tokenizers, shared_config(runs), shared_facts(runs))
+        shared = (runs[0].tokenizers, shared_config(runs), shared_facts(runs))
+        fast = open_ctranslate2(runs, engine, threads, device, notice)
+        if fast is None:
+            model = load_torch_model(runs, threads, device)
+            hastened = hasten(model, engine, runs[0].config.decode.batch_size)
+            return cls(model, *shared, engine=hastened, notice=notice)
+        load_model = partial(load_torch_model, runs, threads, device)
+        return cls(None, *shared, engine=fast, load_model=load_model, notice=notice)
+
+    @cached_property
+    def reference(self) -> "TorchEngine":
+        """The torch engine, which answers everything."""
+        from seqloom.runtime.engine_torch import TorchEngine
+
+        model = self.model_given if self.load_model is None else self.load_model()
+        assert model is not None, "want a model, or an engine and a way to load one"
+        return TorchEngine(model, self.config.decode.batch_size)
+
+    @property
+    def model(self) -> "Seq2Seq":
+        return self.reference.model
+
+    @property
+    def device(self) -> "torch.device":
+        return self.reference.device
 
     @overload
     def translate(self, text: str, beam: int | None = None, **settings: Any) -> str: ...
@@ -98,8 +138,7 @@ class Translator:
         **settings: Any,
     ) -> list[list[Translation]]:
         """The n_best translations of each text, best first. `lines` are what warnings call them, else 1, 2, 3 ..."""
-        options = self.options(beam, n_best, **settings)
-        return self.answer(texts, self.searching(options), n_best, options.beam, options, prefixes, lines, warn)
+        return self.answer(texts, Search(self.options(beam, n_best, **settings)), prefixes, lines, warn)
 
     def alternatives(
         self,
@@ -117,11 +156,7 @@ class Translator:
         if not 1 <= num <= MOST_BEAM:
             raise UsageError(f"{num} alternatives: want 1 to {MOST_BEAM}")
         check_vocabulary(num, len(self.tokenizers.target), "alternatives")
-
-        def find(memory: Memory, parts: list[Part]) -> list[list[Hypothesis]]:
-            return alternatives(self.model, memory, num, options, prefixes=[part.prefix for part in parts])
-
-        return self.answer(texts, find, num, num * options.beam, options, prefixes, lines, warn)
+        return self.answer(texts, Alternatives(options, num), prefixes, lines, warn)
 
     def sample(
         self,
@@ -140,13 +175,8 @@ class Translator:
         """`num` translations of each text by chance: the same ones for the same seed, text and line."""
         if seed < 0:
             raise UsageError(f"seed = {seed}: want 0 or more")
-        how, options = SampleOptions(num, temperature, top_k, top_p), self.options(**settings)
-
-        def find(memory: Memory, parts: list[Part]) -> list[list[Hypothesis]]:
-            seeds = [(seed, *part.place) for part in parts]
-            return sample(self.model, memory, how, options, seeds=seeds, prefixes=[part.prefix for part in parts])
-
-        return self.answer(texts, find, num, num, options, prefixes, lines, warn)
+        how = SampleOptions(num, temperature, top_k, top_p)
+        return self.answer(texts, Sample(self.options(**settings), how, seed), prefixes, lines, warn)
 
     def options(self, beam: int | None = None, n_best: int = 1, **settings: Any) -> SearchOptions:
         """The model's own settings with these laid over them, checked."""
@@ -161,36 +191,34 @@ class Translator:
 
     def search(self, sources: list[list[int]], beam: int | None = None, n_best: int = 1) -> list[list[Hypothesis]]:
         """The n_best outputs for each source of ids, in the order given."""
-        options = self.options(beam, n_best)
-        return self.in_batches([Part(ids) for ids in sources], self.searching(options), options.beam)
-
-    def searching(self, options: SearchOptions) -> Find:
-        return lambda memory, parts: search(self.model, memory, options, prefixes=[part.prefix for part in parts])
-
-    def in_batches(self, parts: list[Part], find: Find, num_rows: int) -> list[list[Hypothesis]]:
-        return in_batches(self.model, parts, find, num_rows, self.config.decode.batch_size, self.device)
+        return self.find(Search(self.options(beam, n_best)), [Part(ids) for ids in sources])
 
     def answer(
-        self,
-        texts: Sequence[str],
-        find: Find,
-        num: int,
-        num_rows: int,
-        options: SearchOptions,
-        prefixes: PrefixTexts,
-        lines: Sequence[int],
-        warn: Warn,
+        self, texts: Sequence[str], request: Request, prefixes: PrefixTexts, lines: Sequence[int], warn: Warn
     ) -> list[list[Translation]]:
-        """`num` translations a text: what `find`, which keeps `num_rows` hypotheses a sentence, finds for its parts."""
+        """The outputs of each text: what the engine finds for its parts, put together."""
         lines = lines or range(1, len(texts) + 1)
-        parts = split_texts(texts, self.tokenizers, self.config.data, options, prefixes, lines, warn)
-        return join(parts, self.in_batches(flat(parts), find, num_rows), num, self.tokenizers.target)
+        parts = split_texts(texts, self.tokenizers, self.config.data, request.options, prefixes, lines, warn)
+        return join(parts, self.find(request, flat(parts)), request.num, self.tokenizers.target)
+
+    def find(self, request: Request, parts: list[Part]) -> list[list[Hypothesis]]:
+        lack = self.engine.lacks(request, parts)
+        if not lack:
+            return self.engine.find(request, parts)
+        if lack not in self.said:
+            self.said.add(lack)
+            self.notice(f"the engine {self.engine.name} has {lack}: the torch engine answers, which takes longer")
+        return self.reference.find(request, parts)
 
     def align(self, source: str, target: str | None = None) -> tuple[list[str], list[str], NDArray[Any]]:
         """Source pieces, target pieces and the (T,S) attention between them; both end in </s>, each row sums to 1.
 
         Without a target: the model's own translation.
         """
+        import torch
+
+        from seqloom.runtime.alignment import cross_attention
+
         source_ids = self.encode_whole(source, self.tokenizers.source)
         if target is None:
             target_ids = list(self.search([source_ids])[0][0].ids)
@@ -208,15 +236,3 @@ class Translator:
         if not 1 <= len(ids) <= self.config.data.max_tokens:
             raise UsageError(f"{len(ids)} tokens; an alignment shows texts of 1 to {self.config.data.max_tokens}")
         return ids
-
-
-def find_device(name: str) -> torch.device:
-    has_cuda = torch.cuda.is_available()
-    if name == "auto":
-        name = "cuda" if has_cuda else "cpu"
-    if name.startswith("cuda") and not has_cuda:
-        raise UsageError(f"device = {name}: there is no CUDA device here; use cpu")
-    try:
-        return torch.device(name)
-    except RuntimeError:
-        raise UsageError(f"device = {name!r}: want auto, cpu or cuda") from None

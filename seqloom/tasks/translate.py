@@ -1,28 +1,32 @@
 """Translation: the next target token given the source and the target tokens before it.
 
-loss = - sum_t log p(y_t | y_<t, x)     over real target positions only
+    loss = - sum_t log p(y_t | y_<t, x)     over real target positions only
+
+Summaries, answers and pronunciations are learned the same way; they differ in how they are measured.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
-import torch
-from torch import Tensor
+from torch import nn
 
-from seqloom.data.batch import Batch
+from seqloom.data.batch import Batch, collate
+from seqloom.data.store import Store
 from seqloom.models.api import Seq2Seq
-from seqloom.nn.loss import cross_entropy
+from seqloom.nn.loss import Loss
+from seqloom.tasks.api import Task, token_loss
 from seqloom.tasks.scheduled_sampling import show_own_words
 
-LOGITS_AT_ONCE = 2**22  # 16 MB of logits stay in the cache from the product to the softmax
 
+class Translate(Task):
+    def __init__(self, scheduled_sampling: float = 0.0) -> None:
+        self.scheduled_sampling = scheduled_sampling
 
-@dataclass(frozen=True)
-class Loss:
-    """Sums over the tokens of a batch; divide by `num_tokens` for the mean."""
+    def load(self, store: Store, indices: Any) -> Batch:
+        return collate(store, indices)
 
-    smoothed: Tensor  # what is minimised
-    nll: Tensor  # -log p, what is reported
-    num_tokens: int
+    def loss(self, model: nn.Module, batch: Batch, smoothing: float = 0.0, progress: float = 0.0) -> Loss:
+        assert isinstance(model, Seq2Seq)
+        return translation_loss(model, batch, smoothing, progress * self.scheduled_sampling)
 
 
 def translation_loss(model: Seq2Seq, batch: Batch, smoothing: float = 0.0, own_share: float = 0.0) -> Loss:
@@ -30,11 +34,4 @@ def translation_loss(model: Seq2Seq, batch: Batch, smoothing: float = 0.0, own_s
     memory = model.encode(batch.src, batch.src_mask)
     tgt_in = show_own_words(model, memory, batch, own_share) if own_share else batch.tgt_in
     hidden = model.hidden(tgt_in, memory)[batch.tgt_mask]  # (M, D): padding is never projected
-    targets = batch.tgt_out[batch.tgt_mask]
-    rows = max(1, LOGITS_AT_ONCE // model.target_vocab_size)
-    losses = [
-        cross_entropy(model.project(part), wanted, smoothing)
-        for part, wanted in zip(hidden.split(rows), targets.split(rows), strict=True)
-    ]
-    smoothed, nll = (torch.stack(sums).sum() for sums in zip(*losses, strict=True))
-    return Loss(smoothed, nll, len(targets))
+    return token_loss(model, hidden, batch.tgt_out[batch.tgt_mask], smoothing)

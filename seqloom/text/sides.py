@@ -17,8 +17,9 @@ class Tokenizers:
 
     @property
     def joint(self) -> bool:
-        """One vocabulary for both sides."""
-        return self.source is self.target
+        """One vocabulary for both sides; two sentencepiece models may cut texts differently and yet share theirs."""
+        pieces = self.source.kind == self.target.kind == "sentencepiece"
+        return self.source is self.target or (pieces and self.source.tokens() == self.target.tokens())
 
     @property
     def fingerprint(self) -> str:
@@ -28,7 +29,8 @@ class Tokenizers:
 
     def save(self, folder: Path) -> None:
         """Write `tokenizer/` into a run folder."""
-        sides = {"tokenizer": self.source} if self.joint else {"source": self.source, "target": self.target}
+        one = self.source is self.target
+        sides = {"tokenizer": self.source} if one else {"source": self.source, "target": self.target}
         for name, tokenizer in sides.items():
             tokenizer.save(folder / FOLDER / f"{name}.json")
         for name in {"tokenizer", "source", "target"} - set(sides):

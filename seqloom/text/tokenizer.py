@@ -62,6 +62,10 @@ class Tokenizer:
             spelled = bytes(BYTE_OF[letter] for letter in token)
         return readable(spelled).translate(VISIBLE)
 
+    def tokens(self) -> list[str]:
+        """Every token as the file spells it, by id."""
+        return [self.engine.id_to_token(index) or "" for index in range(len(self))]
+
     def __len__(self) -> int:
         return self.engine.get_vocab_size()
 
@@ -80,7 +84,16 @@ class Tokenizer:
     @classmethod
     def load(cls, file: Path) -> "Tokenizer":
         try:
-            engine = tokenizers.Tokenizer.from_str(file.read_text("utf-8"))
+            content = file.read_text("utf-8")
+            if content.startswith('{"foreign"'):
+                from seqloom.text.foreign import ForeignTokenizer  # which is built on this class
+
+                return ForeignTokenizer.from_content(content)
+            if content.startswith('{"sentencepiece"'):
+                from seqloom.text.sentencepiece import SentencePieceTokenizer
+
+                return SentencePieceTokenizer.from_content(content)
+            engine = tokenizers.Tokenizer.from_str(content)
         except FileNotFoundError:
             raise ModelError(f"{file}: no such tokenizer") from None
         except Exception as error:  # the library raises bare Exceptions

@@ -42,6 +42,9 @@ class Checkpoint:
     step: int
     state: dict[str, Any]
 
+    def has(self, name: str) -> bool:
+        return (self.path / f"{name}.safetensors").exists()
+
     def tensors(self, name: str) -> dict[str, Tensor]:
         """The tensors saved under this name, each in fresh memory.
 

@@ -27,6 +27,7 @@ from seqloom.train.optim import (
     make_optimizer,
     optimizer_tensors,
     scale_and_clip,
+    set_rate,
 )
 from seqloom.train.progress import Progress
 from seqloom.train.signals import StopFlag
@@ -49,6 +50,13 @@ class Batches(Protocol):
     def epoch(self, number: int) -> Plan: ...
     def load(self, indices: Any) -> Any: ...
     def where(self, indices: Any) -> list[str]: ...
+
+
+class Carrier(Protocol):
+    """What is carried from one batch to the next beside weights and optimizer: saved with them (`tasks.api.Task`)."""
+
+    def carried(self) -> dict[str, torch.Tensor]: ...
+    def carry_on(self, tensors: dict[str, torch.Tensor]) -> None: ...
 
 
 class LossSums(Protocol):
@@ -76,12 +84,13 @@ class Loop:
         progress: Progress,
         clock: Clock,
         stop: StopFlag,
+        task: Carrier | None = None,
         flops_a_second: float = 0.0,
         flops_a_token: float = 0.0,
     ) -> None:
         self.config, self.model, self.loss_of, self.batches, self.validate = config, model, loss_of, batches, validate
         self.folder, self.log, self.progress, self.clock, self.stop = folder, log, progress, clock, stop
-        self.flops_a_second, self.flops_a_token = flops_a_second, flops_a_token
+        self.flops_a_second, self.flops_a_token, self.task = flops_a_second, flops_a_token, task
         self.optimizer = make_optimizer(model, config)
         self.state = RunState()
         self.plan = batches.epoch(0)
@@ -91,6 +100,8 @@ class Loop:
     def resume(self, checkpoint: Checkpoint) -> None:
         self.model.load_state_dict(checkpoint.tensors("model"))
         load_optimizer_tensors(self.model, self.optimizer, checkpoint.tensors("optimizer"))
+        if self.task and checkpoint.has("task"):
+            self.task.carry_on(checkpoint.tensors("task"))
         self.state = RunState.from_json(checkpoint.state)
         self.plan = self.batches.epoch(self.state.epoch)
         self.saved_step = self.state.step
@@ -129,8 +140,7 @@ class Loop:
             config, state.step + 1, self.clock.progress(state, len(self.plan)), self.clock.budget is not None
         )
         if math.isfinite(norm) and math.isfinite(nll):
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
+            set_rate(self.optimizer, rate)
             self.optimizer.step()
             state.skipped_in_row = 0
             state.clipped += bool(config.clip_norm) and norm > config.clip_norm
@@ -202,8 +212,9 @@ class Loop:
         seconds = time.monotonic() - began
         self.state.validation_due = False
         self.state.valid_losses[self.state.step] = event["loss"]
-        self.state.valid_bleu = event.get("bleu", 0.0)
-        self.log.write({"event": "valid", "step": self.state.step, **event, "seconds": round(self.clock.seconds(), 2)})
+        self.state.valid_scores = event.get("scores", {})
+        told = {name: found for name, found in event.items() if name != "scores"} | self.state.valid_scores
+        self.log.write({"event": "valid", "step": self.state.step, **told, "seconds": round(self.clock.seconds(), 2)})
         self.clock.keep_free(2.5 * seconds + 3.0)
         self.timer.leave_out(seconds)
 
@@ -226,6 +237,8 @@ class Loop:
             "model": self.model.state_dict(),
             "optimizer": optimizer_tensors(self.model, self.optimizer),
         }
+        if self.task and (carried := self.task.carried()):
+            tensors["task"] = carried
         save_checkpoint(self.folder, state.step, tensors, {**state.to_json(), "seconds": self.clock.seconds()})
         self.saved_step = state.step
         prune_checkpoints(

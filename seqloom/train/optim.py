@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.config import TrainConfig
+from seqloom.train.rates import rates_of
 
 DECAY_SHARE = 0.3  # of the run: the last part of warm-up-stable-decay
 WARMUP_SHARE = 0.05  # of the run: the longest warm-up where the end is known only by the clock
@@ -55,11 +56,23 @@ OPTIMIZERS: dict[str, Callable[[list[dict[str, Any]], TrainConfig], torch.optim.
 
 
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """Matrices decay; biases, norms and other vectors do not."""
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    vectors = [p for p in model.parameters() if p.ndim <= 1]
-    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+    """Matrices decay; biases, norms and other vectors do not. Each part at its own rate, what is frozen left out."""
+    parts: dict[tuple[float, bool], list[nn.Parameter]] = {(1.0, True): [], (1.0, False): []}
+    rates = rates_of(model, config.rates)
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            parts.setdefault((rates.get(name, 1.0), parameter.ndim > 1), []).append(parameter)
+    groups = [
+        {"params": parameters, "weight_decay": config.weight_decay if decays else 0.0, "share": share}
+        for (share, decays), parameters in parts.items()
+    ]
     return OPTIMIZERS[config.optimizer](groups, config)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """The learning rate of this step: each part its share of it."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group["share"]
 
 
 def scale_and_clip(parameters: Iterable[nn.Parameter], num_tokens: int, theta: float) -> float:

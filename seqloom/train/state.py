@@ -23,7 +23,7 @@ class RunState:
     logged_tokens: int = 0
     validation_due: bool = False  # a stop came between an update and its validation
     valid_losses: dict[int, float] = field(default_factory=dict)  # by step
-    valid_bleu: float = 0.0  # of the last validation
+    valid_scores: dict[str, float] = field(default_factory=dict)  # of the last validation: bleu, accuracy ...
     samples: list[str] = field(default_factory=list)  # what the held-out sentences became last time
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.data.account import Account
 from seqloom.errors import DataError
+from seqloom.workflows.score import TOO_LONG, refuse_unequal
 
 if TYPE_CHECKING:
     from seqloom.config import DataConfig
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 CHUNK_PAIRS = 1024
 BAR = "|||"  # source ||| target, the form of other aligners
-TOO_LONG = "longer than the model takes"
 
 
 @dataclass
@@ -83,13 +83,16 @@ def align(
 
 
 def read_records(pairs: str, columns: str | None, data: "DataConfig") -> "Iterator[Row]":
-    """The pairs and faults, a header aside; files of different length are refused where the shorter one ends."""
+    """The pairs and faults, a header aside; what is refused is refused before the first of them."""
     from seqloom.data.corpus import CorpusSpec, Fault, checked_rows
 
-    barred = is_barred(pairs) and columns is None
-    for row in read_barred(Path(pairs), data) if barred else checked_rows(CorpusSpec.parse(pairs, columns), data):
-        if isinstance(row, Fault) and row.kind == "unequal lines":
-            raise DataError(f"{pairs}: the two files differ in length from line {row.line} on: {row.detail}.")
+    if is_barred(pairs) and columns is None:
+        rows = read_barred(Path(pairs), data)
+    else:
+        spec = CorpusSpec.parse(pairs, columns)
+        refuse_unequal(spec, data)
+        rows = checked_rows(spec, data)
+    for row in rows:
         if not (isinstance(row, Fault) and row.kind == "header"):
             yield row
 

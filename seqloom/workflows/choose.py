@@ -15,6 +15,18 @@ GZIP = 3  # a compressed text is about a third of its size
 CHARS_A_TOKEN = {"characters-rnn": 1, "transformer-small": 4}
 ENOUGH_UPDATES = 5000
 SMALL = 300_000  # pairs: all of them should be seen a few times
+OF_TASK = {
+    "pronounce": "g2p-rnnsearch",
+    "classify": "classify-lstm",
+    "tag": "tag-bilstm",
+    "masked": "bert-small",
+    "language": "gpt-small",
+    "denoise": "bart-small",
+    "summarise": "summarise-small",
+    "dialogue": "dialogue-small",
+}
+
+FINE_TUNED = {"classify": "finetune-labels", "tag": "finetune-labels"}
 
 
 @dataclass(frozen=True)
@@ -24,8 +36,15 @@ class Choice:
     reason: str
 
 
-def choose_recipe(specs: Sequence[CorpusSpec], data: DataConfig) -> Choice:
-    """By characters for single words, else a small Transformer; as many epochs as make enough updates."""
+def choose_recipe(task: str, specs: Sequence[CorpusSpec], data: DataConfig, begun: bool = False) -> Choice:
+    """The task's own; to translate, characters for single words, else a small Transformer, and enough epochs.
+
+    `begun`: it begins from an earlier model, which small steps are to keep.
+    """
+    if begun and task in FINE_TUNED:
+        return Choice(FINE_TUNED[task], (f"task.name={task}",), f"the usual one to {task} with --init")
+    if task in OF_TASK:
+        return Choice(OF_TASK[task], (f"task.name={task}",), f"the usual one to {task}")
     pairs = list(islice(usable_pairs(specs[0], data), LOOKED_AT))
     lengths = sorted(max(len(pair.source), len(pair.targets[0])) for pair in pairs)
     typical = lengths[len(lengths) // 2] if lengths else 0

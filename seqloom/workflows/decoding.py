@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from seqloom.decode.options import MOST_BEAM, SampleOptions, SearchOptions, complain
 
 if TYPE_CHECKING:
+    from seqloom.runtime.answering import Answering
     from seqloom.runtime.prefixes import PrefixTexts
-    from seqloom.runtime.translator import Translation, Translator
+    from seqloom.runtime.translator import Translation
 
 ONLY_OF_SAMPLES = ("temperature", "top_k", "top_p", "seed")
 ONLY_OF_SEARCH = ("beam", "coverage_penalty")
@@ -91,7 +92,7 @@ class Decoding:
 
     def run(
         self,
-        translator: "Translator",
+        translator: "Answering",
         texts: Sequence[str],
         *,
         prefixes: "PrefixTexts" = None,

@@ -6,14 +6,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqloom.errors import DataError
+from seqloom.errors import DataError, UsageError
+from seqloom.runtime.folder import open_run
 from seqloom.workflows.decoding import Decoding
+from seqloom.workflows.evaluate_denoise import evaluate_denoise
+from seqloom.workflows.evaluate_labels import evaluate_labels
+from seqloom.workflows.evaluate_language import evaluate_language
+from seqloom.workflows.evaluate_masked import evaluate_masked
+from seqloom.workflows.evaluated_pairs import read_pairs
 
 if TYPE_CHECKING:
     from seqloom.config import DataConfig
     from seqloom.data.corpus import CorpusSpec
+    from seqloom.evaluate.metrics import Measurement
     from seqloom.evaluate.report import Report
     from seqloom.evaluate.testset import Item
+    from seqloom.runtime.answering import Answering
     from seqloom.runtime.translator import Translator
 
 Say = Callable[[str], None]
@@ -39,6 +47,14 @@ def evaluate(
     say: Say,
 ) -> "Report":
     """The report on the model in `folder`, answering together with `others`; `say` is told what was left out or cut."""
+    task = open_run(folder).config.task.name
+    if measure := OF_TASK.get(task):
+        if others or (against and task not in COMPARED) or (decoding and decoding != Decoding()):
+            raise UsageError(
+                f"{folder}: only models that write an output are searched, joined or compared; leave that out"
+            )
+        compared = {"against": against} if against else {}
+        return measure(folder, pairs, columns=columns, threads=threads, allow_loss=allow_loss, say=say, **compared)
     from seqloom.data.corpus import CorpusSpec
 
     decoding = decoding or Decoding()
@@ -53,12 +69,16 @@ def evaluate(
     items, excluded = read_items(spec, translator.config.data, allow_loss, say)
     outputs = decode_items(translator, items, decoding, say)
     rival = (str(against), decode_items(other, items, decoding, say).texts) if other is not None else None
+    if task == "summarise" and rival is None:
+        rival = ("first sentence", first_sentences(items))
     seen = most_seen([folder, *others], translator, [item.source for item in items])
     return make_report(
         items,
         outputs.texts,
         target_lang=translator.config.data.target_lang or translator.facts.get("target_lang") or "",
+        task=task,
         rival=rival,
+        known={"perplexity": measure_perplexity(translator, items, say)} if task == "dialogue" else None,
         about=describe(translator, outputs, len(items), load_seconds)
         | {"model": str(folder), "with": [str(member) for member in others]}
         | {"pairs": pairs, "excluded": excluded, "seen_in_training": seen},
@@ -66,11 +86,46 @@ def evaluate(
     )
 
 
+OF_TASK: dict[str, Callable[..., Any]] = {  # what is measured otherwise than translations
+    "language": evaluate_language,
+    "classify": evaluate_labels,
+    "tag": evaluate_labels,
+    "masked": evaluate_masked,
+    "denoise": evaluate_denoise,
+}
+COMPARED = ("classify", "tag")  # of these: --against another model
+
+
 def render(report: "Report") -> str:
     """The report as a text for people."""
+    if hasattr(report, "render"):  # that of a task of its own
+        return str(report.render())
     from seqloom.evaluate.render import render as as_text
 
     return as_text(report)
+
+
+def first_sentences(items: list["Item"]) -> list[str]:
+    """What a summary must beat: the begin of the text itself."""
+    from seqloom.runtime.sentences import split_sentences
+
+    return [next(iter(split_sentences(item.source)), "").strip() for item in items]
+
+
+def measure_perplexity(translator: "Translator", items: list["Item"], say: Say) -> "Measurement":
+    """How well the model foresees the answers that people gave, all of each item."""
+    from seqloom.evaluate.metrics import perplexity
+    from seqloom.runtime.scoring import score_pairs
+
+    rows = [(place, item, answer) for place, item in enumerate(items) for answer in item.references]
+    texts = [item.source for _, item, _ in rows], [answer for _, _, answer in rows]
+    lines = [item.lines[0] for _, item, _ in rows]
+    log_probs, num_tokens = [0.0] * len(items), [0] * len(items)
+    for (place, _, _), score in zip(rows, score_pairs(translator, *texts, lines=lines, warn=say), strict=True):
+        if score is not None:  # what is longer than the model takes is said
+            log_probs[place] += score.log_prob
+            num_tokens[place] += len(score.ids)
+    return perplexity(log_probs, num_tokens)
 
 
 def describe(translator: "Translator", outputs: Outputs, num_items: int, load_seconds: float) -> dict[str, Any]:
@@ -88,24 +143,10 @@ def read_items(
     spec: "CorpusSpec", config: "DataConfig", allow_loss: bool, say: Say
 ) -> tuple[list["Item"], dict[str, int]]:
     """The test items, and how many lines were left out for which reason; what the doctor calls hard is refused."""
-    from seqloom.data.corpus import Pair, checked_rows
-    from seqloom.data.doctor import account
-    from seqloom.data.findings import Finding
     from seqloom.evaluate.testset import merge_sources
 
-    pairs: list[Pair] = []
-    faults: dict[str, Finding] = {}
-    for row in checked_rows(spec, config, references=True):
-        if isinstance(row, Pair):
-            pairs.append(row)
-        else:
-            faults.setdefault(row.kind, Finding(row.kind)).add(row.line, row.detail)
-    found = account(spec, len(pairs), faults, allow_loss)
-    if found.hard:
-        raise DataError(f"{found.render()}\n`seqloom doctor {spec.name}` tells more; nothing was evaluated.")
-    if found.findings:
-        say(found.render())
-    return merge_sources((pair.line, pair.source, pair.targets) for pair in pairs), found.unusable
+    pairs, unusable = read_pairs(spec, config, allow_loss, say)
+    return merge_sources((pair.line, pair.source, pair.targets) for pair in pairs), unusable
 
 
 def translate_items(translator: "Translator", items: list["Item"], beam: int | None, say: Say) -> Outputs:
@@ -127,7 +168,7 @@ def most_seen(folders: list[Path], translator: "Translator", sources: list[str])
     return max(found, default=None)
 
 
-def count_seen(folder: Path, translator: "Translator", sources: list[str]) -> int | None:
+def count_seen(folder: Path, translator: "Answering", sources: list[str]) -> int | None:
     """How many of the sources are among those of the training data; None when the token store is gone."""
     from seqloom.data.store import Store
     from seqloom.evaluate.overlap import count_known

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from seqloom import __version__
 from seqloom.config import Config
 from seqloom.data.store import Store
 from seqloom.errors import ModelError
-from seqloom.models.api import Seq2Seq
 from seqloom.models.weights import save_weights
-from seqloom.runtime.translator import Translator
+from seqloom.runtime.answering import load_answering
+from seqloom.runtime.gap_filler import GapFiller, with_a_gap
 from seqloom.train.checkpoint import Checkpoint, average_checkpoints, open_checkpoint, step_name
 from seqloom.train.durable import cannot_write, replace_file
 from seqloom.train.loop import Loop, steps_to_average
@@ -31,7 +33,7 @@ class Chosen:
     losses: dict[str, float]  # validation loss of each candidate
 
 
-def choose_weights(loop: Loop, model: Seq2Seq, validation: Validation, tell: Callable[[str], None]) -> Chosen:
+def choose_weights(loop: Loop, model: nn.Module, validation: Validation, tell: Callable[[str], None]) -> Chosen:
     """Load into the model whichever of the last, the best and the averaged weights has the lowest validation loss."""
     state, config = loop.state, loop.config
     candidates: dict[str, Any] = {"last": {name: tensor.clone() for name, tensor in model.state_dict().items()}}
@@ -61,14 +63,17 @@ def open_good(folder: Path, steps: Sequence[int], tell: Callable[[str], None]) -
     return opened
 
 
-def write_model(out: Path, model: Seq2Seq, valid: Store) -> None:
+def write_model(out: Path, model: nn.Module, valid: Store) -> None:
     """model.safetensors and golden.json: what the model makes of a few held-out sources, to be checked later."""
     try:
         save_weights(model, out / "model.safetensors")
     except OSError as error:
         raise cannot_write(out / "model.safetensors", error) from error
     sources = [pair.source for pair in valid.texts[:NUM_GOLDEN]]
-    outputs = Translator.load(out).translate(sources)
+    answering = load_answering([out])
+    if isinstance(answering, GapFiller):
+        sources = [with_a_gap(source) for source in sources]
+    outputs = answering.translate(sources)
     golden = [{"source": source, "target": output} for source, output in zip(sources, outputs, strict=True)]
     replace_file(out / "golden.json", json.dumps(golden, ensure_ascii=False, indent=1).encode())
 
@@ -83,14 +88,17 @@ def write_card(out: Path, config: Config, facts: dict[str, Any], train: Store, v
     languages = " -> ".join(filter(None, (config.data.source_lang, config.data.target_lang))) or "not named"
     model, minutes = config.model, facts["seconds"] / 60
     rows = {
+        "Task": config.task.name,
         "Model": f"{model.kind}, {model.layers} layers, width {model.width}, {facts['params']:,} parameters",
+        **({"Begins from": config.train.init} if config.train.init else {}),
         "Languages": languages,
         "Training data": f"{', '.join(train.names)}: {train.account.kept:,} of {train.account.total:,} pairs",
         "Validation data": f"{', '.join(valid.names)}: {len(valid):,} pairs" + (", held out" if valid.held_out else ""),
         "Data hash": facts["data_hash"],
         "Training": f"{facts['step']:,} updates, {facts['tokens']:,} target tokens, {minutes:.1f} minutes",
         "Weights": f"{facts['weights']} (lowest validation loss, {facts['valid_loss']:.4f})",
-        "Validation BLEU": f"{facts['valid_bleu']:.2f} (last weights, greedy, the first 500 pairs; for orientation)",
+        "Validation": ", ".join(f"{name} {score:.2f}" for name, score in facts["valid_scores"].items())
+        + " (last weights, the first 500; for orientation)",
         "Made": f"Seqloom {__version__}, {time.strftime('%Y-%m-%d')}, seed {config.train.seed}",
     }
     lines = [f"# {out.name}", "", "| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())]

@@ -7,13 +7,16 @@ from pathlib import Path
 from seqloom.config import Config
 from seqloom.data.corpus import CorpusSpec, parse_mix, spool_stdin, usable_pairs
 from seqloom.data.doctor import compare, examine_alone, examine_held_out
+from seqloom.data.forms import LABELS, ONE_COLUMN
 from seqloom.data.lines import STDIN
 from seqloom.data.prepare import prepare, wanted_data_hash
 from seqloom.data.store import Store
 from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.runtime.folder import read_facts
+from seqloom.text.labels import learn_labels
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
+from seqloom.text.vocabulary import SPECIALS
 from seqloom.train.progress import make_progress
 from seqloom.workflows.resume import check_same_data
 
@@ -21,17 +24,22 @@ Tell = Callable[[str], None]
 
 
 def gather_corpora(
-    pairs: str | Path | Sequence[str | Path], mix: Sequence[str], columns: str | None, folder: Path
+    pairs: str | Path | Sequence[str | Path],
+    mix: Sequence[str],
+    columns: str | None,
+    folder: Path,
+    form: str = "pairs",
 ) -> list[CorpusSpec]:
     """The corpora: those given plainly with weight 1, those of --mix with theirs; standard input is spooled first."""
     names = [str(pairs)] if isinstance(pairs, (str, Path)) else [str(name) for name in pairs]
-    mixed = [parse_mix(name, columns) for name in mix]
+    mixed = [parse_mix(name, columns, form) for name in mix]
     refuse_stdin("--mix", mixed)
     if names.count("-") > 1:
         raise UsageError("- is given twice, but standard input can be read only once.")
     started = (folder / "run.json").exists()
     plain = [
-        spool_stdin(folder, columns, started) if name == "-" else CorpusSpec.parse(name, columns) for name in names
+        spool_stdin(folder, columns, started, form) if name == "-" else CorpusSpec.parse(name, columns, form=form)
+        for name in names
     ]
     refuse_stdin("PAIRS", plain)
     return plain + mixed
@@ -61,12 +69,12 @@ def gather_data(
     refuse_stdin("--valid", valid_specs)
     tell_columns(specs, tell)
     if (folder / "run.json").exists():  # it is there once the data was ready
-        tokenizers = Tokenizers.load(tokenizer or folder)
+        tokenizers = Tokenizers.load(tokenizer if tokenizer and specs[0].form not in LABELS else folder)
         wanted = wanted_data_hash(folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs)
         check_same_data(folder, saved_data_hash(folder), wanted)
     else:
         refuse_bad_data(specs, valid_specs[0] if valid_specs else None, config, allow_loss, tell)
-        tokenizers = Tokenizers.load(tokenizer) if tokenizer else learn_tokenizers(specs, config, tell, quiet)
+        tokenizers = find_tokenizers(specs, config, tokenizer, tell, quiet)
         tokenizers.save(folder)
     with make_progress("encoding", unit="pair", quiet=quiet) as progress:
         stores = prepare(
@@ -112,30 +120,48 @@ def refuse_bad_data(
             tell(report.render())
 
 
+def find_tokenizers(
+    specs: Sequence[CorpusSpec], config: Config, tokenizer: Path | None, tell: Tell, quiet: bool
+) -> Tokenizers:
+    """Learned from the data, or taken from a folder; labels and tags are always those of the data."""
+    if specs[0].form not in LABELS:
+        return Tokenizers.load(tokenizer) if tokenizer else learn_tokenizers(specs, config, tell, quiet)
+    labels = learn_labels(pair.target for spec in specs for pair in usable_pairs(spec, config.data))
+    if tokenizer:
+        source = Tokenizers.load(tokenizer).source
+    else:
+        texts = read_sides(specs, config, ("source",), f"learning {config.text.tokenizer} tokens", quiet)
+        source = learn_tokenizer(config.text.tokenizer, texts, config.text.vocab_size)
+    tell(f"tokenizer: {source.kind}, {len(source):,} tokens; {len(labels) - len(SPECIALS)} different labels")
+    return Tokenizers(source, labels)
+
+
 def learn_tokenizers(specs: Sequence[CorpusSpec], config: Config, tell: Tell, quiet: bool) -> Tokenizers:
-    text = config.text
-    target_kind = text.tokenizer if text.target_tokenizer == "same" else text.target_tokenizer
-
-    def texts(*sides: str) -> Iterator[str]:
-        kind = text.tokenizer if "source" in sides else target_kind
-        with make_progress(f"learning {kind} tokens", unit="pair", quiet=quiet) as progress:
-            for spec in specs:
-                for number, pair in enumerate(usable_pairs(spec, config.data)):
-                    if number % 10_000 == 0:
-                        progress.update(number)
-                    if "source" in sides:
-                        yield pair.source
-                    if "target" in sides:
-                        yield pair.targets[0]
-
-    if text.joint:
-        both = learn_tokenizer(text.tokenizer, texts("source", "target"), text.vocab_size)
+    text, told = config.text, "learning {} tokens"
+    if text.joint or specs[0].form in ONE_COLUMN:
+        texts = read_sides(specs, config, ("source", "target"), told.format(text.tokenizer), quiet)
+        both = learn_tokenizer(text.tokenizer, texts, text.vocab_size)
         tell(f"tokenizer: {text.tokenizer}, {len(both):,} tokens for both sides")
         return Tokenizers(both, both)
-    source = learn_tokenizer(text.tokenizer, texts("source"), text.vocab_size)
+    texts = read_sides(specs, config, ("source",), told.format(text.tokenizer), quiet)
+    source = learn_tokenizer(text.tokenizer, texts, text.vocab_size)
     size, setting = text.vocab_size, "text.vocab_size"
     if text.target_vocab_size:
         size, setting = text.target_vocab_size, "text.target_vocab_size"
-    target = learn_tokenizer(target_kind, texts("target"), size, setting)
-    tell(f"tokenizer: {text.tokenizer}, {len(source):,} tokens; of the target: {target_kind}, {len(target):,}")
+    kind = text.tokenizer if text.target_tokenizer == "same" else text.target_tokenizer
+    texts = read_sides(specs, config, ("target",), told.format(kind), quiet)
+    target = learn_tokenizer(kind, texts, size, setting)
+    tell(f"tokenizer: {text.tokenizer}, {len(source):,} tokens; of the target: {kind}, {len(target):,}")
     return Tokenizers(source, target)
+
+
+def read_sides(
+    specs: Sequence[CorpusSpec], config: Config, sides: Sequence[str], told: str, quiet: bool
+) -> Iterator[str]:
+    """The texts of these sides, pair after pair, with a bar of progress."""
+    with make_progress(told, unit="pair", quiet=quiet) as progress:
+        for spec in specs:
+            for number, pair in enumerate(usable_pairs(spec, config.data)):
+                if number % 10_000 == 0:
+                    progress.update(number)
+                yield from (getattr(pair, side) for side in sides)

@@ -7,7 +7,7 @@ from typing import Any
 
 from seqloom.errors import ModelError
 from seqloom.models.shapes import read_shapes
-from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
+from seqloom.runtime.folder import ONLY_READ, WEIGHTS, read_config, read_facts
 
 
 def describe(folder: Path) -> dict[str, Any]:
@@ -27,7 +27,8 @@ def render(folder: Path, about: dict[str, Any]) -> str:
     """The same for people: a name and a value a line."""
     config = about["config"]
     rows = {
-        "model": describe_model(config["model"]),
+        "model": describe_model(config["model"], config["task"]["name"]),
+        "task": config["task"]["name"],
         "languages": " -> ".join(filter(None, (about.get("source_lang"), about.get("target_lang")))),
         "parameters": f"{about['params']:,}" if "params" in about else "",
         "vocabulary": f"{config['text']['tokenizer']}, {'joint' if config['text']['joint'] else 'one a side'}",
@@ -39,10 +40,13 @@ def render(folder: Path, about: dict[str, Any]) -> str:
     return "\n".join([str(folder), *(f"  {name:<11} {text}" for name, text in rows.items() if text)])
 
 
-def describe_model(model: dict[str, Any]) -> str:
+def describe_model(model: dict[str, Any], task: str) -> str:
     size = f"{model['layers']} layer{'s' * (model['layers'] > 1)}, width {model['width']}"
+    if model["kind"] == "bag":
+        return f"bag of words, width {model['embed_size'] or model['width']}"
     if model["kind"] == "rnn":
-        return f"rnn, cell {model['cell']}, attention {model['attention']}, {size}"
+        attention = "" if task in (*ONLY_READ, "language") else f", attention {model['attention']}"
+        return f"rnn, cell {model['cell']}{attention}, {size}"
     return f"{model['kind']}, {size}, {model['heads']} heads"
 
 
@@ -66,9 +70,9 @@ def describe_weights(about: dict[str, Any]) -> str:
 def check_golden(folder: Path) -> int:
     """Translate what golden.json holds; how many came out as they did at the end of training (all, or ModelError)."""
     golden = read_golden(folder / "golden.json")
-    from seqloom.runtime.translator import Translator  # torch takes seconds: first what is wrong without it
+    from seqloom.runtime.answering import load_answering  # torch takes seconds: first what is wrong without it
 
-    got = Translator.load(folder).translate([pair["source"] for pair in golden])
+    got = load_answering([folder]).translate([pair["source"] for pair in golden])
     wrong = [(pair, text) for pair, text in zip(golden, got, strict=True) if text != pair["target"]]
     if wrong:
         pair, text = wrong[0]

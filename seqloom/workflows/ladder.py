@@ -11,21 +11,26 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from seqloom.config import Config, load_config
+import torch
+
+from seqloom.config import idle_overrides, load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import Interrupted, ModelError, TrainingError, UsageError
 from seqloom.evaluate.ladder_tables import step_table
 from seqloom.evaluate.render import table
+from seqloom.models.build import build_model
 from seqloom.text.sides import Tokenizers
 from seqloom.train.clock import parse_duration
 from seqloom.train.lock import run_lock
 from seqloom.train.progress import clock
-from seqloom.workflows.gather import learn_tokenizers, refuse_bad_data
 from seqloom.workflows.ladder_report import Ladder, write_report
-from seqloom.workflows.ladder_rungs import choose_rungs
+from seqloom.workflows.ladder_rungs import Rung, choose_rungs
 from seqloom.workflows.ladder_scores import known_scores, read_test, score_rung
+from seqloom.workflows.ladder_tokenizer import make_tokenizer
 from seqloom.workflows.recipes import find_recipe
-from seqloom.workflows.train import train
+from seqloom.workflows.resume import check_same_settings
+from seqloom.workflows.settings import is_of_text, settle_config
+from seqloom.workflows.train import find_device, train
 
 Tell = Callable[[str], None]
 WIDEST = 60  # columns of a cell in the terminal: a reason why a rung failed is long
@@ -60,18 +65,47 @@ def ladder(
         raise UsageError(f"{folder} is the folder of one model; choose another --out: each rung gets a folder in it.")
     with run_lock(folder), saying_how_to_go_on(folder):
         test_set = read_test(test, columns, configs[0], allow_loss, tell)
-        corpora = [CorpusSpec.parse(name, columns) for name in (pairs, valid) if name]
-        make_tokenizer(folder, corpora, configs[0], allow_loss, tell, quiet)
+        corpus = CorpusSpec.parse(pairs, columns)
+        held_out = CorpusSpec.parse(valid, columns) if valid else None
+        tokenizers = make_tokenizer(folder, corpus, held_out, configs[0], allow_loss, tell, quiet)
+        settings = [override for override in overrides if not is_of_text(override)]  # those were the tokenizer's
+        settings += [f"train.seed={seed}", *([] if threads is None else [f"train.threads={threads}"])]
         about = Ladder(folder, chosen, pairs, valid, test_set, seconds, seed)
+        check_rungs(about, corpus, settings, tokenizers)
         tell(f"{len(chosen)} rungs of {clock(seconds)}: about {clock(seconds * len(chosen))} and the translating")
         same_for_all = {
-            "valid": valid, "overrides": overrides, "budget": seconds, "seed": seed, "threads": threads,
-            "columns": columns, "tokenizer": folder, "allow_loss": allow_loss, "quiet": quiet,
+            "valid": valid, "budget": seconds, "columns": columns, "tokenizer": folder, "allow_loss": allow_loss,
+            "quiet": quiet,
         }  # fmt: skip
-        return climb(about, same_for_all, tell)
+        return climb(about, settings, same_for_all, tell)
 
 
-def climb(about: Ladder, same_for_all: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], tokenizers: Tokenizers) -> None:
+    """What a rung would be refused for is told before the first one is trained; hours later is too late."""
+    sizes = len(tokenizers.source), len(tokenizers.target), tokenizers.joint
+    for rung in about.rungs:
+        folder = about.out / rung.name
+        try:
+            own = settings_of(rung, settings)
+            config = settle_config(folder, [corpus], rung.recipe, own, about.budget, about.out, lambda text: None)
+            if config.train.init:  # takes its shape from another model: `train` looks at that
+                continue
+            if (folder / "config.toml").exists():
+                check_same_settings(folder, config)
+            find_device(config.train.device)
+            with torch.device("meta"):  # no memory, no time
+                build_model(config, *sizes)
+        except (UsageError, ModelError) as error:
+            raise type(error)(f"rung {rung.name}: {error}") from None
+
+
+def settings_of(rung: Rung, overrides: Sequence[str]) -> list[str]:
+    """What of the settings for every rung this one can read: a recurrent network has no heads."""
+    idle = idle_overrides(load_config(find_recipe(rung.recipe), overrides), overrides)
+    return [override for override in overrides if override not in idle]
+
+
+def climb(about: Ladder, settings: Sequence[str], same_for_all: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Rung after rung, the report anew after each; one that gives up is reported, and the others go on."""
     known = {rung.name: known_scores(about.out / rung.name, about.test) for rung in about.rungs}
     scores = {name: found for name, found in known.items() if found}
@@ -80,7 +114,8 @@ def climb(about: Ladder, same_for_all: dict[str, Any], tell: Tell) -> dict[str, 
     for number, rung in enumerate(about.rungs, 1):
         tell(f"\nrung {number} of {len(about.rungs)}: {rung.name} (recipe {rung.recipe})")
         try:
-            train(about.pairs, out=about.out / rung.name, recipe=rung.recipe, **same_for_all)
+            own = settings_of(rung, settings)
+            train(about.pairs, out=about.out / rung.name, recipe=rung.recipe, overrides=own, **same_for_all)
             scores[rung.name] = score_rung(about.out / rung.name, about.test, tell)
         except TrainingError as error:
             failures[rung.name] = str(error)
@@ -89,18 +124,6 @@ def climb(about: Ladder, same_for_all: dict[str, Any], tell: Tell) -> dict[str, 
         document = write_report(about, scores, failures, tell)
     tell(f"report: {about.out / 'report.md'}, {about.out / 'report.html'}, {about.out / 'report.json'}")
     return document
-
-
-def make_tokenizer(
-    out: Path, corpora: Sequence[CorpusSpec], config: Config, allow_loss: bool, tell: Tell, quiet: bool
-) -> None:
-    """One for all rungs, learned as the first rung's recipe says: else a step would also be one of vocabularies."""
-    try:
-        Tokenizers.load(out)
-    except ModelError:
-        pairs, *valid = corpora
-        refuse_bad_data([pairs], valid[0] if valid else None, config, allow_loss, lambda findings: None)  # told later
-        learn_tokenizers([pairs], config, tell, quiet).save(out)
 
 
 def refuse_stdin(*names: str | None) -> None:

@@ -18,6 +18,7 @@ from seqloom.workflows.ladder_charts import draw_charts
 from seqloom.workflows.ladder_rungs import Rung, step_before
 from seqloom.workflows.ladder_scores import SEARCHES, Scores, TestSet, differences
 from seqloom.workflows.recipes import find_recipe, first_line
+from seqloom.workflows.resume import flatten
 
 FORMAT = 1
 NOT_FOR_THE_REPORT = ("outputs", "worst", "against", "warnings")  # they stay in the rung's scores.json
@@ -114,4 +115,6 @@ def compare_with_before(
     if before is None:
         return None
     found = differences(about.out / rung.name, scores[rung.name], before.name, scores[before.name], about.test)
-    return {"rung": before.name, "differences": found}
+    then, now = (flatten(read_config(about.out / name)) for name in (before.name, rung.name))
+    changed = {name: [then[name], setting] for name, setting in now.items() if setting != then[name]}
+    return {"rung": before.name, "differences": found, "changed": changed}

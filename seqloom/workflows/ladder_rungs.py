@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqloom.errors import UsageError, did_you_mean
+from seqloom.evaluate.ladder_tables import LENGTH_CHART, LOSS_CHART, SCORES_CHART
 
 FOLDER = "ladder"  # of the recipes
-TAKEN = {"tokenizer"}  # names in the ladder's folder that are no rungs
+TAKEN = {  # names in the ladder's folder that are no rungs; "report" would be looked for among the reports
+    "tokenizer", "lock", "ladder.json", "report", "report.json", "report.md", "report.html",
+    SCORES_CHART, LENGTH_CHART, LOSS_CHART,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ def choose_rungs(names: str | None) -> list[Rung]:
     folders = [rung.name for rung in rungs]
     if not rungs or len(set(folders)) < len(folders) or TAKEN & set(folders):
         raise UsageError(
-            f"--rungs {names}: want different names with commas between (not {', '.join(TAKEN)}): each is a folder"
+            f"--rungs {names}: want different names with commas between: each is a folder. "
+            f"Taken are {', '.join(sorted(TAKEN))}."
         )
     return rungs
 

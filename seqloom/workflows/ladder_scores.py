@@ -21,12 +21,12 @@ from seqloom.evaluate.metrics import (
 from seqloom.evaluate.report import make_report
 from seqloom.evaluate.significance import compare
 from seqloom.evaluate.testset import Item, fingerprint
-from seqloom.runtime.folder import WEIGHTS, read_facts
+from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
 from seqloom.runtime.translator import Translator
 from seqloom.train.durable import replace_file
 from seqloom.workflows.evaluate import Say, count_seen, read_items, seen_warning, translate_items
 
-FILE, FORMAT = "scores.json", 1
+FILE, FORMAT = "scores.json", 2
 SEARCHES = {"beam": 5, "greedy": 1}  # the first is what rungs are compared by
 Scores = dict[str, Any]
 
@@ -60,7 +60,8 @@ def score_rung(folder: Path, test: TestSet, say: Say) -> Scores:
     for name, beam in SEARCHES.items():
         say(f"translating {len(test.items):,} test sentences, {name} search")
         outputs = translate_items(translator, test.items, beam, say)
-        about = {"beam": beam, "sentences_per_second": len(test.items) / outputs.seconds, "outputs": outputs.texts}
+        about = {"beam": beam, "search": outputs.search, "outputs": outputs.texts}
+        about["sentences_per_second"] = len(test.items) / outputs.seconds
         warnings = seen_warning(seen, len(test.items))
         report = make_report(test.items, outputs.texts, target_lang=language, about=about, warnings=warnings)
         scores[name] = report.to_json()
@@ -70,11 +71,11 @@ def score_rung(folder: Path, test: TestSet, say: Say) -> Scores:
 
 def differences(folder: Path, scores: Scores, other: str, others: Scores, test: TestSet) -> dict[str, Any]:
     """This rung minus the other, metric by metric, with interval and p; kept in the folder until either changes."""
-    key = {"rung": other, "weights": others["weights"]}
+    language, (main, *_) = scores["target_lang"], SEARCHES
+    key = {"rung": other, "weights": others["weights"], "search": others[main]["search"]}
     known = scores.get("against", {})
     if all(known.get(name) == value for name, value in key.items()):
         return dict(known["differences"])
-    language, (main, *_) = scores["target_lang"], SEARCHES
     ours, theirs = (measure_main(one[main]["outputs"], test, language) for one in (scores, others))
     found = {name: dataclasses.asdict(difference) for name, difference in compare(ours, theirs).items()}
     scores["against"] = {**key, "differences": found}
@@ -94,12 +95,20 @@ def measure_main(outputs: Sequence[str], test: TestSet, language: str) -> dict[s
 
 
 def known_scores(folder: Path, test: TestSet) -> Scores:
-    """Those in the folder, if they are of its weights, of this test set and of a finished run; else empty."""
+    """Those in the folder, if they are of its weights and settings and this test set; else empty."""
     saved = read_scores(folder)
     if saved.get("format") != FORMAT or saved.get("test_hash") != test.hash:
         return {}
     finished = (folder / WEIGHTS).is_file() and read_facts(folder).get("finished")
-    return saved if finished and saved.get("weights") == file_hash(folder / WEIGHTS) else {}
+    if not finished or saved.get("weights") != file_hash(folder / WEIGHTS):
+        return {}
+    return saved if all(searched_so(folder, beam, saved[name]["search"]) for name, beam in SEARCHES.items()) else {}
+
+
+def searched_so(folder: Path, beam: int, search: dict[str, Any]) -> bool:
+    """Whether these options are what the folder's settings ask for today; only the beam is the ladder's own."""
+    wanted = {**dataclasses.asdict(read_config(folder).decode), "beam": beam}
+    return all(search[name] == option for name, option in wanted.items() if name in search)
 
 
 def read_scores(folder: Path) -> Scores:

@@ -1,5 +1,6 @@
 """The built-in recipes: complete, commented TOML files beside the code; their first line says what they are for."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from seqloom.errors import UsageError, did_you_mean
 
 FOLDER = Path(__file__).parent.parent / "recipes"
-RESULT = "Result: "  # divides the first line: what it is, and what it reached
+RESULT = re.compile(r"\b(?=Result: |Published: )")  # divides the first line: what it is; what it reached, here or there
 NARROWEST = 30  # columns of a text in the list
 
 
@@ -17,7 +18,7 @@ class Recipe:
     name: str  # that of its file, with the folder it is in: ladder/lstm
     file: Path
     summary: str  # the comment on its first line, up to the result
-    result: str  # what it reached and on which data; empty where it has not been measured
+    result: str  # what it reached and on which data, or a paper with it; empty where neither is known
 
 
 def built_in_recipes() -> list[Recipe]:
@@ -46,7 +47,7 @@ def render_recipes(recipes: Sequence[Recipe], width: int | None) -> str:
     margin = max((len(recipe.name) for recipe in recipes), default=0) + 2
     rows = []
     for recipe in recipes:
-        texts = [recipe.summary, *([RESULT + recipe.result] if recipe.result else [])]
+        texts = [recipe.summary, *([recipe.result] if recipe.result else [])]
         lines = [line for text in texts for line in wrap(text, width and max(NARROWEST, width - margin))]
         names = [recipe.name, *[""] * (len(lines) - 1)]
         rows += [f"{name:{margin}}{line}".rstrip() for name, line in zip(names, lines, strict=True)]
@@ -60,5 +61,5 @@ def wrap(text: str, width: int | None) -> list[str]:
 def first_line(file: Path) -> tuple[str, str]:
     """(what a recipe is for, what it reached), from the comment that it begins with."""
     with file.open(encoding="utf-8") as lines:
-        summary, _, result = next(lines, "").lstrip("# ").strip().partition(RESULT)
-    return summary.strip(), result.strip()
+        summary, *result = RESULT.split(next(lines, "").lstrip("# ").strip(), maxsplit=1)
+    return summary.strip(), "".join(result)

@@ -184,15 +184,17 @@ def or_least(log_probs: list[float | None]) -> list[float]:
 
 def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
     """The sum or the mean, each with its best weight: whichever gives the higher BLEU; of equals the sum."""
-    from seqloom.runtime.rescoring import choose, tune_weight
+    from seqloom.runtime.rescoring import choose, oracle, tune_weight
 
     bleu = measure_candidates(dev, translator)
-    before = bleu.score_of(choose(dev.lists(mean=False), 0.0))
+    lists = dev.lists(mean=False)
+    before, bound = bleu.score_of(choose(lists, 0.0)), bleu.score_of(oracle(lists, bleu))
     tuned = {mean: tune_weight(dev.lists(mean), bleu) for mean in (False, True)}
     mean = tuned[True][1] > tuned[False][1]
     weight, after = tuned[mean]
     what = "mean log-probability of a token" if mean else "log-probability"
-    say(f"weight {weight:.6g} of the {what}, tuned on {dev.name}: BLEU {before:.2f} -> {after:.2f} there")
+    change = f"BLEU {before:.2f} -> {after:.2f} there, oracle {bound:.2f}"
+    say(f"weight {weight:.6g} of the {what}, tuned on {dev.name}: {change}")
     return Weight(weight, mean)
 
 

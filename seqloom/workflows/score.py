@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.data.account import Account
-from seqloom.errors import DataError
+from seqloom.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from seqloom.config import DataConfig
     from seqloom.data.corpus import CorpusSpec, Row
     from seqloom.runtime.scoring import Score
     from seqloom.runtime.translator import Translator
@@ -102,7 +103,7 @@ def score(
 
     spec = CorpusSpec.parse(pairs, columns)
     translator = Translator.load_ensemble(folders, threads=threads)
-    refuse_unequal(spec, translator)
+    refuse_unequal(spec, translator.config.data)
     summary = Summary()
     for chunk in chunks(checked_rows(spec, translator.config.data)):
         for scored in score_chunk(translator, chunk, spec.name, summary, per_token):
@@ -113,13 +114,20 @@ def score(
     return summary
 
 
-def refuse_unequal(spec: "CorpusSpec", translator: "Translator") -> None:
+def refuse_unequal(spec: "CorpusSpec", data: "DataConfig") -> None:
     """Two files of different length are refused before the first row is printed: pairs may have shifted anywhere."""
     from seqloom.data.corpus import usable_pairs
+    from seqloom.data.lines import STDIN
 
-    if spec.format == "parallel":
-        for _ in usable_pairs(spec, translator.config.data):
-            pass
+    if spec.format != "parallel":
+        return
+    if STDIN in spec.files:
+        raise UsageError(
+            f"{spec.name}: two files are read twice, first for their lengths; standard input can be read only once. "
+            "Write it to a file and name that, or pipe source<TAB>target lines into a plain -."
+        )
+    for _ in usable_pairs(spec, data):
+        pass
 
 
 def chunks(rows: "Iterable[Row]") -> "Iterator[list[Row]]":

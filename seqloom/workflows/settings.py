@@ -4,12 +4,31 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from seqloom.config import Config, TextConfig, load_config
+from seqloom.config import TASKS, Config, TaskConfig, TextConfig, apply_override, idle_overrides, load_config, read_toml
 from seqloom.data.corpus import CorpusSpec
+from seqloom.errors import UsageError
 from seqloom.text.sides import Tokenizers
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.recipes import find_recipe
+
+
+def early_settings(folder: Path, recipe: str | Path | None, overrides: Sequence[str]) -> dict[str, Any]:
+    """What the settings will say, before any data is read and unchecked: `settle_config` tells what is wrong."""
+    saved = folder / "config.toml"
+    file = find_recipe(str(recipe)) if recipe else saved if saved.is_file() else None
+    table = read_toml(file) if file else {}
+    for override in overrides:
+        apply_override(table, override, [])
+    return table
+
+
+def find_task(folder: Path, recipe: str | Path | None, overrides: Sequence[str]) -> str:
+    """The task, on which the form of the data depends."""
+    section = early_settings(folder, recipe, overrides).get("task", {})
+    name = section.get("name") if isinstance(section, dict) else None
+    return name if name in TASKS else TaskConfig().name
 
 
 def settle_config(
@@ -29,15 +48,22 @@ def settle_config(
     if recipe is None and saved.is_file():
         file = saved
     elif recipe is None:
-        about_data = [override for override in overrides if override.strip().startswith("data.")]
-        choice = choose_recipe(specs, load_config(None, about_data).data)
+        about_data = [
+            override
+            for override in overrides
+            if override.strip().startswith("data.") and "reverse_source" not in override  # which asks for an rnn
+        ]
+        begun = any(override.strip().startswith("train.init=") for override in overrides)
+        choice = choose_recipe(find_task(folder, None, overrides), specs, load_config(None, about_data).data, begun)
         tell(f"recipe {choice.recipe}: {choice.reason}. Another one: --recipe (`seqloom recipes` lists them)")
         file, overrides = find_recipe(choice.recipe), [*choice.settings, *overrides]
     else:
         file = find_recipe(str(recipe))
     config = load_config(file, overrides)
+    refuse_idle(config, given)
     if tokenizer:
         config = replace(config, text=describe_tokenizer(tokenizer))
+        refuse_text_settings(given, tokenizer)
     source_lang, target_lang = specs[0].languages
     data = replace(
         config.data,
@@ -51,6 +77,26 @@ def settle_config(
         kept = {name: limit if f"train.{name}" in by_hand else 0 for name, limit in limits.items()}
         train = replace(train, max_steps=kept["max_steps"], max_epochs=kept["max_epochs"])
     return replace(config, data=data, train=train)
+
+
+def refuse_text_settings(overrides: Sequence[str], tokenizer: Path) -> None:
+    """What is asked of a tokenizer that is not learned here would be passed over."""
+    if asked := [override.strip() for override in overrides if is_of_text(override)]:
+        raise UsageError(
+            f"--set {asked[0]}: the tokenizer is that of {tokenizer}, not one to be learned; leave the setting out, "
+            "or learn one here, without --tokenizer and --init"
+        )
+
+
+def is_of_text(override: str) -> bool:
+    return override.strip().startswith("text.")
+
+
+def refuse_idle(config: Config, given: Sequence[str]) -> None:
+    """A setting that was given by hand and is of another family would do nothing, and nobody would know."""
+    for override, family in idle_overrides(config, given).items():
+        name = override.partition("=")[0].strip()
+        raise UsageError(f"--set {override}: {name} is for model.kind = {family}, and this is a {config.model.kind}")
 
 
 def describe_tokenizer(folder: Path) -> TextConfig:

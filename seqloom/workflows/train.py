@@ -1,26 +1,27 @@
 """seqloom train: files -> checked pairs -> tokens -> a trained model in a folder. The same call again goes on."""
 
-import math
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
-from seqloom.config import Config, TrainConfig, dump_config
-from seqloom.data.batches import StoreBatches
+from seqloom.config import TASKS, Config, dump_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.store import Store
 from seqloom.errors import ModelError, UsageError
-from seqloom.models.api import Seq2Seq
 from seqloom.models.build import build_model
-from seqloom.runtime.folder import read_facts
-from seqloom.tasks.translate import Loss, translation_loss
+from seqloom.nn.adapter import merge_adapters
+from seqloom.nn.loss import Loss
+from seqloom.runtime.folder import read_config
+from seqloom.tasks.api import Task
+from seqloom.tasks.build import build_task
 from seqloom.text.sides import Tokenizers
 from seqloom.train.checkpoint import clear_leftovers, list_checkpoints, newest_checkpoint
 from seqloom.train.clock import Clock, parse_duration
@@ -28,17 +29,20 @@ from seqloom.train.durable import replace_file
 from seqloom.train.lock import run_lock
 from seqloom.train.log import MetricsLog
 from seqloom.train.loop import Loop
-from seqloom.train.optim import NEEDS_AN_END
 from seqloom.train.progress import make_progress
 from seqloom.train.signals import StopFlag, stop_requested
 from seqloom.train.speed import count_flops, keep_freed_memory, matmul_speed
 from seqloom.train.state import seed_of
 from seqloom.workflows.finish import choose_weights, write_card, write_facts, write_model
 from seqloom.workflows.gather import gather_corpora, gather_data
+from seqloom.workflows.glance import GLANCES
+from seqloom.workflows.limits import check_end, finished_facts, run_limits, steps_in_all
 from seqloom.workflows.resume import check_same_settings
-from seqloom.workflows.settings import settle_config
+from seqloom.workflows.settings import find_task, settle_config
+from seqloom.workflows.start_from import Beginning, begin, init_setting, tell_sizes
 from seqloom.workflows.validation import Validation
 
+TRY = {"language": "generate", "dialogue": "chat"}  # how to try a model; where nothing stands: translate
 END_IN_LOSSES = 6  # the end of a run costs about as much as so many passes over the validation data
 
 
@@ -72,9 +76,11 @@ def train(
     mix: Sequence[str] = (),
     recipe: str | Path | None = None,
     overrides: Sequence[str] = (),
+    task: str | None = None,
     budget: str | float | None = None,
     seed: int | None = None,
     threads: int | None = None,
+    init: str | Path | None = None,
     columns: str | None = None,
     tokenizer: str | Path | None = None,
     allow_loss: bool = False,
@@ -83,21 +89,29 @@ def train(
     """Train a model on pairs into the folder `out`, or go on where an earlier call stopped.
 
     pairs, valid, mix, columns: see `seqloom.data.corpus`; recipe: a name or a TOML file; overrides: "a.b=value";
-    budget: seconds or "20m"; tokenizer: a folder to take the tokenizer from; allow_loss: train though more than 5 % of
-    the lines cannot be used.
+    task: what is learned, `seqloom.config.TASKS`; budget: seconds or "20m"; init: the folder of a model to begin from;
+    tokenizer: a folder to take the tokenizer from; allow_loss: train though more than 5 % of the lines cannot be used.
     """
     began = time.monotonic()
     seconds = parse_duration(budget) if isinstance(budget, str) else budget
-    shorthands = {"train.seed": seed, "train.threads": threads}
+    shorthands = {"task.name": task, "train.seed": seed, "train.threads": threads}
     overrides = [*overrides, *(f"{name}={value}" for name, value in shorthands.items() if value is not None)]
+    overrides += [init_setting(init)] if init else []
     tell = (lambda text: None) if quiet else partial(print, file=sys.stderr, flush=True)
     folder = Path(out)
     reused = Path(tokenizer) if tokenizer else None
     with run_lock(folder):
-        specs = gather_corpora(pairs, mix, columns, folder)
-        valid_specs = [CorpusSpec.parse(str(valid), columns)] if valid else []
+        task = find_task(folder, recipe, overrides)
+        form = TASKS[task][0]
+        specs = gather_corpora(pairs, mix, columns, folder, form)
+        valid_specs = [CorpusSpec.parse(str(valid), columns, form=form)] if valid else []
+        if beginning := Beginning.find(folder, recipe, overrides):
+            overrides = [*beginning.settings(task), *overrides, beginning.as_setting]
+            reused = beginning.take_tokenizers(task, reused)
         config = settle_config(folder, specs, recipe, overrides, seconds, reused, tell)
-        if (folder / "config.toml").exists():
+        if beginning and beginning.started:
+            config = replace(config, text=read_config(folder).text)  # its tokenizer is what it took when it began
+        if (folder / "run.json").exists():  # before it is there nothing was learned that other settings could spoil
             check_same_settings(folder, config)
         if not finished_facts(folder, config, seconds):
             check_end(config, seconds)
@@ -111,25 +125,8 @@ def train(
         if done := finished_facts(folder, config, seconds):
             tell(f"{folder}: finished at step {done['step']}; nothing to do. A larger limit would go on from there.")
             return Trained(folder, done)
-        with (
-            stop_requested() as stop
-        ):  # before this nothing is lost by a plain Ctrl-C: data is built whole or not at all
+        with stop_requested() as stop:  # before this a plain Ctrl-C loses nothing: data is built whole or not at all
             return train_model(run, seconds, began, stop)
-
-
-def check_end(config: Config, budget: float | None) -> None:
-    train = config.train
-    if not (budget or train.max_steps or train.max_epochs):
-        if train.schedule in NEEDS_AN_END or train.scheduled_sampling:
-            name = "scheduled_sampling" if train.scheduled_sampling else "schedule"
-            raise UsageError(
-                f"train.{name} = {getattr(train, name)!r} needs to know the end: give --budget 20m, "
-                "train.max_steps or train.max_epochs"
-            )
-        if not train.patience:
-            raise UsageError(
-                "when to stop? Give --budget 20m, or set train.max_steps, train.max_epochs or train.patience"
-            )
 
 
 def prepare_torch(config: Config) -> None:
@@ -159,9 +156,10 @@ def train_model(run: Run, budget: float | None, began: float, stop: StopFlag) ->
             f"{folder}: every checkpoint is damaged. Choose another --out to start anew; nothing is touched."
         )
     step = checkpoint.step if checkpoint else 0
+    begin(model, run.out, config, run.tokenizers, checkpoint is None, run.tell)
     write_facts(run.out, {**known_facts(run, params), "step": step, "finished": False})
     clock = Clock(config.train, budget, checkpoint.state["seconds"] if checkpoint else 0.0, began)
-    run.tell(f"{config.model.kind}: {params:,} parameters, {config.train.threads} threads on {run.device}")
+    run.tell(f"{config.model.kind}: {tell_sizes(model, params)}, {config.train.threads} threads on {run.device}")
     loop, validation = make_loop(run, model, clock, stop, step)
     if checkpoint:
         loop.resume(checkpoint)
@@ -180,7 +178,7 @@ def tell_clipping(loop: Loop) -> str:
     return f". The gradient was clipped to {norm:g} in {share:.0%} of the steps" if norm else ""
 
 
-def make_model(run: Run) -> Seq2Seq:
+def make_model(run: Run) -> Any:
     sizes = (len(run.tokenizers.source), len(run.tokenizers.target), run.tokenizers.joint)
     try:
         return build_model(run.config, *sizes).to(run.device)
@@ -190,7 +188,7 @@ def make_model(run: Run) -> Seq2Seq:
         ) from None
 
 
-def time_validation_loss(model: Seq2Seq, validation: Validation) -> float:
+def time_validation_loss(model: nn.Module, validation: Validation) -> float:
     """Seconds of the loss on the validation data: what the end of a run by the clock will cost is a few times that."""
     began = time.monotonic()
     model.eval()
@@ -207,26 +205,9 @@ def known_facts(run: Run, params: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def finished_facts(folder: Path, config: Config, budget: float | None) -> dict[str, Any] | None:
-    """run.json, when the run there has ended and no limit was raised since; no budget = the same as before."""
-    facts = read_facts(folder) if (folder / "run.json").exists() else {}
-    if not facts.get("finished") or not (folder / "model.safetensors").exists():
-        return None
-    before = facts.get("limits", {})
-    grown = [name for name, limit in run_limits(config, budget).items() if limit > before.get(name, 0.0)]
-    return None if grown and not (grown == ["seconds"] and budget is None) else facts
-
-
-def run_limits(config: Config, budget: float | None) -> dict[str, float]:
-    """What ends a run; no limit = a number beyond all: the run goes on when one of them grows."""
-    train = config.train
-    limits = {"steps": train.max_steps, "epochs": train.max_epochs, "seconds": budget, "patience": train.patience}
-    return {name: float(limit) if limit else 1e18 for name, limit in limits.items()}
-
-
-def make_loop(run: Run, model: Seq2Seq, clock: Clock, stop: StopFlag, step: int) -> tuple[Loop, Validation]:
-    config = run.config
-    batches = StoreBatches(run.train, config.train.batch_tokens, config.train.seed)
+def make_loop(run: Run, model: nn.Module, clock: Clock, stop: StopFlag, step: int) -> tuple[Loop, Validation]:
+    config, task = run.config, make_task(run)
+    batches = task.batches(run.train, config.train.batch_tokens, config.train.seed)
     progress = make_progress(
         "train",
         steps_in_all(config.train, len(batches.epoch(0))),
@@ -235,48 +216,75 @@ def make_loop(run: Run, model: Seq2Seq, clock: Clock, stop: StopFlag, step: int)
         spent_seconds=clock.seconds(),
         quiet=run.quiet,
     )
-    validation = Validation(
-        model, run.valid, run.tokenizers, target_lang=config.data.target_lang,
-        batch_tokens=max(config.train.batch_tokens, 2048), device=run.device, tell=progress.message,
-    )  # fmt: skip
+    validation = make_validation(run, model, progress.message)
     bf16 = run.device.type == "cuda" and torch.cuda.is_bf16_supported()
 
     def loss_of(batch: Any, progress: float) -> Loss:
-        own_share = progress * config.train.scheduled_sampling
         with torch.autocast("cuda", torch.bfloat16) if bf16 else nullcontext():
-            return translation_loss(model, batch.to(run.device), config.train.label_smoothing, own_share)
+            return task.loss(model, batch.to(run.device), config.train.label_smoothing, progress)
 
-    first = batches.load(batches.epoch(0)[0])
-    flops_a_token = count_flops(model, lambda: loss_of(first, 0.0)) / int(first.tgt_mask.sum())
     loop = Loop(
         config.train, model, loss_of, batches, validation, folder=run.out / "checkpoints",
-        log=MetricsLog(run.out, step), progress=progress, clock=clock, stop=stop,
-        flops_a_second=matmul_speed(run.device), flops_a_token=flops_a_token,
+        log=MetricsLog(run.out, step), progress=progress, clock=clock, stop=stop, task=task,
+        flops_a_second=matmul_speed(run.device), flops_a_token=flops_of_a_token(run, model),
     )  # fmt: skip
     return loop, validation
 
 
-def steps_in_all(train: TrainConfig, batches_an_epoch: int) -> int | None:
-    """The updates of a run limited by steps or epochs."""
-    by_epochs = math.ceil(train.max_epochs * batches_an_epoch / train.accumulate) if train.max_epochs else 0
-    return min((limit for limit in (train.max_steps, by_epochs) if limit), default=None)
+def make_task(run: Run) -> Task:
+    task = build_task(run.config)
+    task.know_pieces(run.tokenizers.source.pieces(range(len(run.tokenizers.source))))
+    return task
 
 
-def finish(run: Run, loop: Loop, model: Seq2Seq, validation: Validation) -> dict[str, Any]:
+def flops_of_a_token(run: Run, model: nn.Module) -> float:
+    """Counted on the first batch, by a task of its own: what is carried from batch to batch begins untouched."""
+    task = make_task(run)
+    batches = task.batches(run.train, run.config.train.batch_tokens, run.config.train.seed)
+    first = batches.load(batches.epoch(0)[0]).to(run.device)
+    tokens = 0
+
+    def loss() -> Loss:
+        nonlocal tokens
+        found = task.loss(model, first, run.config.train.label_smoothing)
+        tokens = found.num_tokens
+        return found
+
+    return count_flops(model, loss) / max(1, tokens)
+
+
+def make_validation(run: Run, model: Any, tell: Callable[[str], None]) -> Validation:
+    """The loss on the validation data, and for some tasks a glance at what the model says."""
+    config = run.config
+    glance = GLANCES.get(TASKS[config.task.name][0])
+    return Validation(
+        model,
+        make_task(run),
+        run.valid,
+        batch_tokens=max(config.train.batch_tokens, 2048),
+        device=run.device,
+        glance=glance(model, run.valid, run.tokenizers, config, run.device) if glance else None,
+        tell=tell,
+    )
+
+
+def finish(run: Run, loop: Loop, model: nn.Module, validation: Validation) -> dict[str, Any]:
     """Validate and save the last step, choose the weights, write the model; what run.json says at the end."""
     loop.finish()
     state, config = loop.state, run.config
     chosen = choose_weights(loop, model, validation, run.tell)
     told = ", ".join(f"{name} {loss:.4f}" for name, loss in chosen.losses.items())
     run.tell(f"weights: {chosen.name} (validation loss: {told})")
+    merge_adapters(model)
     write_model(run.out, model, run.valid)
     facts = {
         **known_facts(run, sum(p.numel() for p in model.parameters())),
         "step": state.step, "epoch": state.epoch, "tokens": state.tokens, "seconds": round(loop.clock.seconds(), 1),
-        "weights": chosen.name, "valid_loss": chosen.losses[chosen.name], "valid_bleu": state.valid_bleu,
+        "weights": chosen.name, "valid_loss": chosen.losses[chosen.name], "valid_scores": state.valid_scores,
         "limits": run_limits(config, loop.clock.budget), "finished": True,
     }  # fmt: skip
     write_card(run.out, config, facts, run.train, run.valid)
     write_facts(run.out, facts)
-    run.tell(f"model in {run.out}. Try: seqloom translate {run.out}   or: seqloom evaluate {run.out} TEST")
+    verb = TRY.get(config.task.name, "translate")
+    run.tell(f"model in {run.out}. Try: seqloom {verb} {run.out}   or: seqloom evaluate {run.out} TEST")
     return facts

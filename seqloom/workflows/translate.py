@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING
 from seqloom.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from seqloom.runtime.translator import Translation, Translator
+    from seqloom.runtime.answering import Answering
+    from seqloom.runtime.translator import Translation
     from seqloom.workflows.decoding import Decoding
     from seqloom.workflows.prefix_lines import PrefixLines
 
@@ -28,6 +29,8 @@ def translate(
     prefix_file: Path | None = None,
     scores: bool = False,
     threads: int | None = None,
+    engine: str = "auto",
+    notice: Callable[[str], None],
     warn: Callable[[str], None],
     progress: Callable[[int], None] = lambda done: None,
 ) -> int:
@@ -40,9 +43,9 @@ def translate(
     elif sys.stdin is None:
         raise UsageError("standard input is closed: name a file, or pipe text into the command")
     prefixes = PrefixLines(prefix, prefix_file)
-    from seqloom.runtime.translator import Translator  # torch takes seconds: first what is wrong without it
+    from seqloom.runtime.answering import load_answering  # torch takes seconds: first what is wrong without it
 
-    translator = Translator.load_ensemble(folders, threads=threads)
+    translator = load_answering(folders, threads, engine, notice)
     done = 0
     for chunk in chunks_of(file) if file is not None else ready_chunks(sys.stdin.buffer):
         lines = range(done + 1, done + len(chunk) + 1)
@@ -57,7 +60,7 @@ def translate(
 
 def run(
     decoding: "Decoding",
-    translator: "Translator",
+    translator: "Answering",
     chunk: list[str],
     prefixes: "PrefixLines",
     lines: range,

@@ -1,32 +1,27 @@
-"""What a validation during training tells: loss, perplexity, BLEU on held-out pairs, and three of them to look at."""
+"""What a validation during training tells: the loss on held-out data, and a glance at what the model says."""
 
-import difflib
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-import numpy as np
 import torch
+from torch import nn
 
-from seqloom.data.batch import Batch, collate, pad_sources
-from seqloom.data.corpus import Pair
-from seqloom.data.sampler import Sampler
 from seqloom.data.store import Store
-from seqloom.decode.search import search
-from seqloom.evaluate.metrics import bleu
-from seqloom.models.api import Seq2Seq
-from seqloom.tasks.translate import translation_loss
-from seqloom.text.sides import Tokenizers
+from seqloom.tasks.api import Task
 from seqloom.train.signals import StopFlag
 from seqloom.train.state import RunState
-
-MOST_FOR_BLEU = 500  # sentences translated at a validation, greedily: a glance; `evaluate` is the measurement
-NUM_SAMPLES = 3
-ROWS_AT_ONCE = 100
 
 
 class Stopped(Exception):
     """A stop was asked for in the middle of a validation; caught in this file."""
+
+
+class Glance(Protocol):
+    """A quick look at a model's answers: scores for the log, some of the answers, and how to show them."""
+
+    def look(self, pause: Callable[[], None]) -> tuple[dict[str, float], list[str]]: ...
+    def show(self, before: list[str], answers: list[str]) -> list[str]: ...
 
 
 class Validation:
@@ -34,79 +29,48 @@ class Validation:
 
     def __init__(
         self,
-        model: Seq2Seq,
+        model: nn.Module,
+        task: Task,
         store: Store,
-        tokenizers: Tokenizers,
         *,
-        target_lang: str,
         batch_tokens: int,
         device: torch.device,
+        glance: Glance | None,
         tell: Callable[[str], None],
     ) -> None:
-        self.model, self.store, self.tokenizers, self.target_lang = model, store, tokenizers, target_lang
-        self.device, self.tell = device, tell
-        plan = Sampler(store.source_lengths, store.target_lengths, batch_tokens, seed=0).epoch(0)
-        self.batches = [plan[number] for number in range(len(plan))]
-        self.chosen = np.arange(min(len(store), MOST_FOR_BLEU))
+        self.model, self.task, self.device, self.glance, self.tell = model, task, device, glance, tell
+        self.batches = task.batches(store, batch_tokens, seed=0)
+        self.plan = self.batches.epoch(0)
 
     def __call__(self, state: RunState, stop: StopFlag) -> dict[str, Any] | None:
+        def pause() -> None:
+            if stop:
+                raise Stopped
+
         try:
-            loss = self.loss(stop)
-            outputs = self.translate(stop)
+            loss = self.loss(pause)
+            scores, answers = self.glance.look(pause) if self.glance else ({}, [])
         except Stopped:
             return None
-        pairs = self.store.texts[: len(outputs)]
-        score = bleu(outputs, [list(pair.targets) for pair in pairs], self.target_lang)
+        told = "".join(f", {NAMES.get(name, name)} {score:.2f}" for name, score in scores.items())
         perplexity = math.exp(min(loss, 50))
-        self.tell(f"step {state.step}: validation loss {loss:.3f}, perplexity {perplexity:.2f}, BLEU {score:.2f}")
-        self.show_samples(state, pairs[:NUM_SAMPLES], outputs[:NUM_SAMPLES])
-        return {"loss": loss, "bleu": score, "samples": outputs[:NUM_SAMPLES]}
+        self.tell(f"step {state.step}: validation loss {loss:.3f}, perplexity {perplexity:.2f}{told}")
+        for line in self.glance.show(state.samples, answers) if self.glance else ():
+            self.tell(line)
+        state.samples = answers
+        return {"loss": loss, "scores": scores, "samples": answers}
 
     @torch.inference_mode()
-    def loss(self, stop: StopFlag | None = None) -> float:
-        """Mean -log p of a held-out target token."""
+    def loss(self, pause: Callable[[], None] = lambda: None) -> float:
+        """Mean -log p of what is to be said about the held-out data; what is random in a task is so each time alike."""
         nll, tokens = 0.0, 0
-        for indices in self.batches:
-            if stop:
-                raise Stopped
-            batch: Batch = collate(self.store, indices).to(self.device)
-            part = translation_loss(self.model, batch)
-            nll, tokens = nll + part.nll.item(), tokens + part.num_tokens
-        return nll / tokens
-
-    @torch.inference_mode()
-    def translate(self, stop: StopFlag | None = None) -> list[str]:
-        """Greedy translations of the first held-out sources, in their order."""
-        outputs = [""] * len(self.chosen)
-        by_length = self.chosen[np.argsort(self.store.source_lengths[self.chosen], kind="stable")]
-        for start in range(0, len(by_length), ROWS_AT_ONCE):
-            if stop:
-                raise Stopped
-            rows = by_length[start : start + ROWS_AT_ONCE]
-            tokens, mask = pad_sources([self.store.pair_ids(row)[0] for row in rows])
-            memory = self.model.encode(tokens.to(self.device), mask.to(self.device))
-            for row, (best, *_) in zip(rows, search(self.model, memory, beam=1), strict=True):
-                outputs[row] = self.tokenizers.target.decode(best.ids)
-        return outputs
-
-    def show_samples(self, state: RunState, pairs: list[Pair], outputs: list[str]) -> None:
-        """The same held-out pairs each time, with what changed since the last."""
-        for number, (pair, output) in enumerate(zip(pairs, outputs, strict=True)):
-            before = state.samples[number] if number < len(state.samples) else None
-            self.tell(f"  source  {pair.source}\n  target  {pair.targets[0]}\n  output  {mark_changes(before, output)}")
-        state.samples = outputs
+        with torch.random.fork_rng(devices=[]):
+            for number in range(len(self.plan)):
+                pause()
+                torch.manual_seed(number)
+                part = self.task.loss(self.model, self.batches.load(self.plan[number]).to(self.device))
+                nll, tokens = nll + part.nll.item(), tokens + part.num_tokens
+        return nll / max(1, tokens)
 
 
-def mark_changes(before: str | None, after: str) -> str:
-    """`after`, with what is new since `before` in {+ +} and what is gone in [- -]."""
-    if before is None:
-        return after
-    old, new = before.split(), after.split()
-    parts = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            parts.append(" ".join(new[c:d]))
-        else:
-            parts += [f"[-{' '.join(old[a:b])}-]"] if b > a else []
-            parts += [f"{{+{' '.join(new[c:d])}+}}"] if d > c else []
-    return " ".join(parts)
+NAMES = {"bleu": "BLEU"}

@@ -117,10 +117,17 @@ def test_broken_gold_is_named_before_anything_is_aligned(gold, said, align, file
     assert said in err
 
 
-def test_wrong_calls(align, file, random_model, capsys, tmp_path):
+def test_two_files_that_do_not_fit_are_refused_before_anything_is_printed(align, file, monkeypatch):
+    monkeypatch.setattr(workflow, "CHUNK_PAIRS", 1)
     code, rows, err = align(f"{file('a', 'x.en')},{file('a' + chr(10) + 'b', 'x.fr')}")
     assert (code, rows) == (3, [])
     assert "the two files differ in length from line 2 on" in err
+    code, rows, err = align(f"{file('a', 'x.en')},-")
+    assert (code, rows) == (2, [])
+    assert "standard input can be read only once" in err
+
+
+def test_wrong_calls(align, file, random_model, capsys, tmp_path):
     code, rows, err = align(file("one\ntwo\n"))
     assert code == 3
     assert "no pair could be aligned" in err

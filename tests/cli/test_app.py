@@ -60,8 +60,11 @@ def test_the_line_in_the_list_is_the_first_line_of_the_help(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_parameter_is_explained(verb):
-    for argument in build_app(in_full=[verb])[verb].assemble_argument_collection(parse_docstring=True):
-        assert argument.parameter.help, f"{verb} {argument.name}"
+    command = build_app(in_full=[verb])[verb]
+    parts = [command] if command.default_command else [command[name] for name in command if name[0] != "-"]
+    for part in parts:  # of a verb with verbs of its own, each
+        for argument in part.assemble_argument_collection(parse_docstring=True):
+            assert argument.parameter.help, f"{verb} {argument.name}"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@
 import json
 import os
 import random
+import shutil
 import signal
 
 import pytest
 
 from seqloom.cli.app import main
-from seqloom.errors import TrainingError
+from seqloom.errors import ModelError, TrainingError
+from seqloom.runtime.folder import read_config
+from seqloom.text.sides import Tokenizers
 from seqloom.train.loop import Loop
 from seqloom.workflows import ladder_report, ladder_scores
 from seqloom.workflows.ladder_scores import file_hash
@@ -102,6 +105,7 @@ def test_the_pages_say_what_the_document_says(climbed):
         assert "against one" in text
         assert "Bahdanau et al. 2015" in text
         assert "two, a rung of the tests." in text
+        assert "from one: model.layers: 1 -&gt; 2" in text or "from one: model.layers: 1 -> 2" in text
     assert (climbed / "report.html").read_text("utf-8").count("data:image/png;base64,") == 3
     for chart in ("scores-by-rung.png", "bleu-by-length.png", "loss-by-minutes.png"):
         assert (climbed / chart).read_bytes().startswith(b"\x89PNG")
@@ -205,6 +209,33 @@ def test_a_wrong_call_is_refused_before_anything_is_trained(files, tmp_path, cap
     assert main(["ladder", str(files / "train.tsv"), *words]) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.rglob("config.toml"))
+
+
+def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, tmp_path, capsys, monkeypatch):
+    out = shutil.copytree(climbed, tmp_path / "ladder")
+    assert call(files, out, ["wild", "two"], "--set", "model.dropout=0.3") == 2
+    errors = capsys.readouterr().err
+    assert "rung two: " in errors
+    assert "model.dropout: 0.1 there, 0.3 now" in errors
+    assert not (out / "wild").exists()
+
+    def build_one(config, *sizes):
+        if config.model.layers == 2:
+            raise ModelError("no such model")
+
+    monkeypatch.setattr("seqloom.workflows.ladder.build_model", build_one)
+    assert call(files, tmp_path / "new", ["one", "two"]) == 4
+    assert "rung two: no such model" in capsys.readouterr().err
+    assert not (tmp_path / "new" / "one").exists()
+
+
+def test_settings_of_text_are_those_of_the_one_tokenizer(files, climbed, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(ladder_report, "can_draw", lambda: False)
+    assert call(files, tmp_path, ["one"], "--set", "text.vocab_size=6") == 0
+    assert read_config(tmp_path / "one").text.vocab_size == 6 == len(Tokenizers.load(tmp_path / "one").source)
+    capsys.readouterr()
+    assert call(files, climbed, ["one"], "--set", "text.vocab_size=6") == 2
+    assert "text.vocab_size: 50 there, 6 now" in capsys.readouterr().err
 
 
 def test_the_folder_of_one_model_is_not_made_a_ladder(files, climbed, capsys):

@@ -129,7 +129,7 @@ def test_the_weight_is_tuned_on_another_list(rescore, files, ours, translator):
     code, found, err = rescore("--tune", tune)
     assert code == 0
     weight, before = re.search(
-        r"^weight (\S+) of the log-probability, tuned on \S+dev: BLEU (\S+) -> 100.00 there$", err, re.M
+        r"^weight (\S+) of the log-probability, tuned on \S+dev: BLEU (\S+) -> 100.00 there, oracle 100.00$", err, re.M
     ).groups()
     assert float(before) < 50
     assert found == best_by(float(weight), ours)
@@ -142,9 +142,10 @@ def test_tuned_on_itself_it_says_so_and_the_weight_can_be_given_again(rescore, f
     assert code == 0
     again = re.search(r"which flatters it: measure on another one, with (--weight \S+(?: --mean)?)$", err, re.M)[1]
     assert rescore(*again.split())[1] == rows
-    tuned = float(re.search(r"-> (\S+) there", err)[1])
-    after = float(re.search(r"^after +(\S+)", err, re.M)[1])
-    assert tuned == pytest.approx(after, abs=0.01)
+    tuned, bound = map(float, re.search(r"-> (\S+) there, oracle (\S+)", err).groups())
+    after, oracle = (float(re.search(rf"^{name} +(\S+)", err, re.M)[1]) for name in ("after", "oracle"))
+    assert (tuned, bound) == (pytest.approx(after, abs=0.01), pytest.approx(oracle, abs=0.01))
+    assert bound > tuned
 
 
 def test_the_mean_is_tried_too(rescore, files, monkeypatch):

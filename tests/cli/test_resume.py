@@ -290,3 +290,58 @@ def test_a_run_by_the_clock_goes_on_in_the_time_left(start: Start, words_for: An
     assert spent < facts["seconds"] < 16  # on a free machine 8; a loaded one may be late, but not start anew
     steps = [event["step"] for event in timeless_log(run) if event["event"] == "train"]
     assert steps == list(range(1, facts["step"] + 1))
+
+
+@pytest.mark.parametrize("kind", ["rnn", "gpt"])
+def test_a_language_model_goes_on_in_the_middle_of_a_text(
+    kind: str, start: Start, tiny_pairs: Path, recipe: Path, tmp_path: Path
+) -> None:
+    """Killed twice within an epoch; a recurrent network carries its state over."""
+    text = tmp_path / "text.txt"
+    text.write_text(tiny_pairs.read_text().replace("\t", " "))
+
+    def words(folder: str) -> list[str]:
+        settings = ["task.window=16", f"model.kind={kind}", "data.valid_pairs=40"]
+        settings += ["model.cell=lstm"] if kind == "rnn" else []
+        plain = ["train", str(text), "--task", "language", "--out", str(tmp_path / folder), "--recipe", str(recipe)]
+        return [*plain, *(word for setting in settings for word in ("--set", setting))]
+
+    code, errors = start(words("whole"))
+    assert code == 0, errors
+    for call in (15, 21):
+        code, errors = start(words("run"), at="seqloom.train.loop:Loop.next_indices", call=call)
+        assert code == -signal.SIGKILL, errors
+    assert (newest(tmp_path / "run") / "task.safetensors").exists() == (kind == "rnn")
+    code, errors = start(words("run"))
+    assert code == 0, errors
+    assert "going on after step 12" in errors
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
+READERS = {  # task: (model, what becomes of a word)
+    "classify": ("rnn", lambda word: f"{word[0]}\t{word}"),
+    "tag": ("rnn", lambda word: f"{' '.join(word)}\t{' '.join(word.upper())}"),
+    "masked": ("transformer", lambda word: " ".join(word)),
+}
+
+
+@pytest.mark.parametrize("task", READERS)
+def test_readers_go_on_exactly(task: str, start: Start, tiny_pairs: Path, recipe: Path, tmp_path: Path) -> None:
+    """What a masked model hides is drawn anew in each step, and after a kill the same again."""
+    kind, line_of = READERS[task]
+    words = [line.partition("\t")[0] for line in tiny_pairs.read_text().splitlines()]
+    (tmp_path / "data.tsv").write_text("".join(f"{line_of(word)}\n" for word in words))
+
+    def command(folder: str) -> list[str]:
+        plain = ["train", str(tmp_path / "data.tsv"), "--task", task, "--out", str(tmp_path / folder)]
+        return [*plain, "--recipe", str(recipe), "--set", f"model.kind={kind}"]
+
+    code, errors = start(command("whole"))
+    assert code == 0, errors
+    for call in (15, 21):
+        code, errors = start(command("run"), at="seqloom.train.loop:Loop.next_indices", call=call)
+        assert code == -signal.SIGKILL, errors
+    code, errors = start(command("run"))
+    assert code == 0, errors
+    assert "going on after step 12" in errors
+    assert_same_run(tmp_path / "run", tmp_path / "whole")

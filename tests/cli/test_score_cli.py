@@ -151,6 +151,9 @@ def test_wrong_calls(score, file, tmp_path):
     code, rows, err = score(f"{file(b'a', 'x.en')},{file(b'a' + bytes([10]) + b'b', 'x.fr')}")
     assert (code, rows) == (3, [])
     assert "the two files differ in length from line 2 on" in err
+    code, rows, err = score("--", f"-,{file(b'a', 'x.fr')}")
+    assert (code, rows) == (2, [])
+    assert "two files are read twice" in err
     code, rows, err = score(tmp_path / "none.tsv")
     assert (code, rows) == (2, [])
     assert "none.tsv: no such file" in err

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from seqloom import config
-from seqloom.models.api import Memory, Seq2Seq
+from seqloom.models.api import LanguageModel, Memory, Seq2Seq
 from seqloom.models.build import MODELS, build_model
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
@@ -23,6 +23,7 @@ GRIDS: dict[str, dict[str, Any]] = {
         "bidirectional": (False, True),
     },
     "transformer": {"norm": config.NORMS, "positions": config.POSITIONS, "tied": (False, True), "layers": (1, 2)},
+    "gpt": {"norm": config.NORMS, "positions": config.POSITIONS, "tied": (False, True), "layers": (1, 2)},
 }
 ODD_SHAPES: list[dict[str, Any]] = [  # other depths and widths of the two sides, and settings of a single decoder
     {"kind": "rnn", "layers": 2, "decoder_layers": 1, "tied": False, "embed_size": 6, "encoder_width": 12},
@@ -33,6 +34,10 @@ ODD_SHAPES: list[dict[str, Any]] = [  # other depths and widths of the two sides
     {"kind": "rnn", "maxout": 5, "tied": False, "embed_size": 6, "layers": 1, "init_range": 0.5},
     {"kind": "transformer", "layers": 2, "decoder_layers": 1},
 ]
+LANGUAGE: list[dict[str, Any]] = [  # models that go on with any text; a GPT learns pairs too and is in the grids
+    {"name": "language", "kind": "rnn", "attention": "none", "layers": 1 + number % 2, "cell": cell}
+    for number, cell in enumerate(config.CELLS)
+] + [{"name": "language", "kind": "rnn", "attention": "none", "embed_size": 6, "layers": 1, "tied": False}]
 
 
 def shapes() -> Iterator[Any]:
@@ -44,7 +49,7 @@ def shapes() -> Iterator[Any]:
         everyday = covering(every, 1)
         for shape in everyday + [shape for shape in covering(every, 2) if shape not in everyday]:
             yield pytest.param(shape, id=name_of(shape), marks=[] if shape in everyday else [pytest.mark.slow])
-    yield from (pytest.param(shape, id=name_of(shape)) for shape in ODD_SHAPES)
+    yield from (pytest.param(shape, id=name_of(shape)) for shape in ODD_SHAPES + LANGUAGE)
 
 
 def covering(every: list[dict[str, Any]], together: int) -> list[dict[str, Any]]:
@@ -66,7 +71,7 @@ def name_of(shape: dict[str, Any]) -> str:
 
 def build(shape: dict[str, Any], target_vocab_size: int = 13, seed: int = 1, **data: int) -> Seq2Seq:
     """A model with no zero and no one left among its weights, as after training. Untied ones have two vocabularies."""
-    section = {"reverse_source": "data"}
+    section = {"reverse_source": "data", "name": "task"}
     settings = {**SMALL, **{f"{section.get(key, 'model')}.{key}": value for key, value in shape.items()}}
     settings |= {f"data.{key}": value for key, value in data.items()}
     overrides = [f"{key}={str(value).lower()}" for key, value in settings.items()]
@@ -98,6 +103,13 @@ def shape(request: pytest.FixtureRequest) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def model(shape: dict[str, Any]) -> Seq2Seq:
     return build(shape)
+
+
+@pytest.fixture(
+    scope="session", params=LANGUAGE + [{"kind": "gpt", "positions": p} for p in config.POSITIONS], ids=name_of
+)
+def language_model(request: pytest.FixtureRequest) -> LanguageModel:
+    return build({"name": "language", **request.param})
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqloom.models.api import Memory, Seq2Seq, State, select_rows
+from seqloom.models.api import LanguageModel, Memory, Seq2Seq, State, select_rows
 from seqloom.nn.loss import cross_entropy
 from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import PAD
@@ -94,7 +94,9 @@ def test_attention_weights(model: Seq2Seq, shape: dict[str, object], source: Ten
             assert len(weights) == 4 and weights.dtype == torch.float64
             assert torch.allclose(weights.sum(-1), torch.ones_like(weights.sum(-1)))
             flat = weights.flatten(1, -2)  # (B, *, S) or, to the target itself, (B, *, T)
-            if flat.shape[-1] == source.shape[1]:
+            if name.startswith("encoder") and isinstance(model, LanguageModel):  # it reads its source word by word
+                visible = torch.ones_like(weights, dtype=torch.bool).tril().flatten(1, -2)
+            elif flat.shape[-1] == source.shape[1]:
                 visible = mask[:, None].expand_as(flat)
             else:
                 visible = torch.ones_like(weights, dtype=torch.bool).tril().flatten(1, -2)

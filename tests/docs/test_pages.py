@@ -9,7 +9,8 @@ import pytest
 
 from seqloom.cli.app import VERBS, build_app, hyphen_as_file
 from seqloom.config import SECTIONS, load_config
-from seqloom.workflows.recipes import built_in_recipes
+from seqloom.workflows.choose import OF_TASK
+from seqloom.workflows.recipes import built_in_recipes, find_recipe
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -36,6 +37,10 @@ def all_command_lines() -> list[tuple[str, list[str]]]:
     return [(page.name, words) for page in pages for words in command_lines(page.read_text("utf-8"))]
 
 
+def built_in_names() -> set[str]:
+    return {recipe.name for recipe in built_in_recipes()}
+
+
 def parse(words: list[str]) -> None:
     app = build_app(in_full=VERBS)
     app.parse_args(hyphen_as_file(words, app), exit_on_error=False, print_error=False)
@@ -49,8 +54,10 @@ def test_the_readme_shows_every_verb():
 @pytest.mark.parametrize(("page", "words"), all_command_lines(), ids=lambda part: " ".join(part)[:60])
 def test_a_command_of_a_page_is_one_that_seqloom_takes(page, words):
     parse(words)
+    given = {flag: value for flag, value in itertools.pairwise(words) if flag in ("--recipe", "--task")}
+    recipe = given.get("--recipe") or OF_TASK.get(given.get("--task", ""))
     settings = [value for flag, value in itertools.pairwise(words) if flag == "--set"]
-    load_config(overrides=settings)
+    load_config(find_recipe(recipe) if recipe in built_in_names() else None, settings)
 
 
 def test_the_examples_of_every_help_are_commands_that_seqloom_takes():

@@ -17,8 +17,12 @@ RULES: dict[str, tuple[set[str], str]] = {
         {"errors", "models.api", "models.attention", "nn.trace", "text.vocabulary"},
         "search sees the contract, never an architecture",
     ),
-    "tasks": ({"errors", "data", "models.api", "nn.loss"}, "what is learned, on any model"),
+    "tasks": (
+        {"errors", "config", "data", "models.api", "nn.loss", "text.vocabulary"},
+        "what is learned, on any model; only build.py reads config",
+    ),
     "evaluate": ({"errors"}, "texts in, numbers out"),
+    "vectors": ({"errors", "text", "data"}, "words and their vectors: no model is known here"),
     "runtime": (
         {"errors", "config", "text", "models", "decode", "evaluate.metrics", "nn.trace"},
         "text in, text out: must run where there is nothing to train",
@@ -27,23 +31,27 @@ RULES: dict[str, tuple[set[str], str]] = {
         {"errors", "text", "models", "decode", "runtime", "nn.trace"},
         "looks at models; never at train or evaluate",
     ),
+    "serve": (
+        {"errors", "config", "text", "runtime", "explain.alignment", "data.letters"},
+        "texts over HTTP: no torch, no training; a model is a Translator",
+    ),
     "train": (
         {"errors", "config", "text", "data", "models", "nn", "tasks"},
         "validation enters as a callback: no decode, no evaluate",
     ),
     "workflows": (
         {"errors", "config", "text", "data", "nn", "models", "decode", "tasks", "train", "evaluate", "explain"}
-        | {"runtime", "demo"},
+        | {"runtime", "serve", "demo", "vectors"},
         "wires the layers; knows no command line",
     ),
     "cli": ({"errors", "config", "workflows"}, "parse, call the workflow, print"),
-    "__init__": ({"runtime.translator", "workflows.train"}, "the few public names"),
+    "__init__": ({"runtime.translator", "runtime.answering", "workflows.train"}, "the few public names"),
     "__main__": ({"cli.app"}, "python -m seqloom"),
 }
 
 # Torch takes seconds to import: these never do. What may do so only when it must (doctor, info, every --help) is
 # tried in test_start_up.py.
-NO_TORCH = ("errors", "config", "text", "demo", "evaluate", "cli", "__init__", "__main__")
+NO_TORCH = ("errors", "config", "text", "demo", "evaluate", "serve", "cli", "__init__", "__main__")
 ONLY_READER_OF_CONFIG = "models.build"
 
 

@@ -15,6 +15,27 @@ sys.exit(f"imported {sorted(heavy)}" if heavy else code)
 """
 
 
+MAKE = """
+import sys
+from pathlib import Path
+from seqloom.config import dump_config, load_config
+from seqloom.models.build import build_model
+from seqloom.models.weights import save_weights
+from seqloom.text.learn import learn_tokenizer
+from seqloom.text.sides import Tokenizers
+from seqloom.workflows.export import make_engine
+folder = Path(sys.argv[1])
+folder.mkdir()
+config = load_config(overrides=["model.width=8", "model.heads=2", "model.layers=1", "text.vocab_size=270"])
+tokenizer = learn_tokenizer("bpe", ["a cat"], 270)
+(folder / "config.toml").write_text(dump_config(config), "utf-8")
+(folder / "run.json").write_text('{"format": 1, "finished": true}', "utf-8")
+Tokenizers(tokenizer, tokenizer).save(folder)
+save_weights(build_model(config, len(tokenizer), len(tokenizer), True), folder / "model.safetensors")
+make_engine(folder, tell=print)
+"""
+
+
 @pytest.mark.parametrize("line", ["--help", "--version", "recipes", *(f"{verb} --help" for verb in VERBS)])
 def test_help_needs_no_torch(line, python):
     done = python("-c", SPY, *line.split())
@@ -30,6 +51,15 @@ def test_doctor_needs_no_torch(python, tmp_path):
 def test_info_needs_no_torch(python, tiny_model):
     done = python("-c", SPY, "info", tiny_model)
     assert done.returncode == 0, done.stderr
+
+
+def test_translating_a_converted_transformer_needs_no_torch(python, tmp_path):
+    made = python("-c", MAKE, tmp_path / "run")
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "in.txt").write_text("a cat\nthe dog\n", "utf-8")
+    done = python("-c", SPY, "translate", tmp_path / "run", tmp_path / "in.txt")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
 
 
 def test_importing_seqloom_needs_neither_torch_nor_numpy(python):

@@ -35,6 +35,7 @@ FAMILIES = {
     "plain network": ["model.kind=rnn", "model.cell=rnn_relu", "model.attention=scaled_dot", "model.layers=1"],
     "transformer": ["model.kind=transformer", "model.layers=2", "model.heads=4"],
     "rotary": ["model.kind=transformer", "model.layers=2", "model.heads=4", "model.positions=rotary"],
+    "gpt": ["model.kind=gpt", "model.layers=2", "model.heads=4"],
 }
 
 
@@ -95,9 +96,20 @@ SETTINGS = {
     "plain network": (range(3, 9), 64, 600, 3e-3),
     "transformer": (range(3, 9), 64, 300, 3e-3),
     "rotary": (range(3, 9), 64, 300, 3e-3),
+    "gpt": (range(3, 7), 64, 300, 4e-3),
 }
-EASY = {("attention", "reverse"): 350, ("fixed vector", "sort"): 400, ("transformer", "copy"): 200}  # fewer updates do
-ONE_TASK = {"input feeding": "copy", "plain network": "reverse", "rotary": "reverse"}  # the others show all three
+EASY = {
+    ("attention", "reverse"): 350,
+    ("fixed vector", "sort"): 400,
+    ("transformer", "copy"): 200,
+    ("gpt", "reverse"): 300,
+}  # fewer updates do
+ONE_TASK = {
+    "input feeding": "copy",
+    "plain network": "reverse",
+    "rotary": "reverse",
+    "gpt": "reverse",
+}  # the others show all three
 CASES = [
     pytest.param(family, task, id=f"{family}-{task}", marks=[] if (family, task) in EASY else [pytest.mark.slow])
     for family in FAMILIES

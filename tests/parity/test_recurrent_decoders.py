@@ -51,23 +51,30 @@ def sentences(model: RecurrentSeq2Seq, trace: Trace) -> Iterator[tuple[int, Tens
         yield row, memory.annotations[row, :length], last, model.target_table(TARGET[row]) * EMBED**0.5
 
 
+@pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("attention", ["additive", "bilinear", "gaussian"])
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_bahdanau(cell: str, attention: str) -> None:
-    """s_0 = tanh(W h<-_1); c_i from s_{i-1}; s_i = f(s_{i-1}, [y; c_i]); t_i = tanh(W [y; s_i; c_i])."""
-    model, trace = build(f"model.cell={cell}", f"model.attention={attention}", "model.layers=1"), Trace()
-    decoder = model.decoder
+def test_bahdanau(cell: str, attention: str, layers: int) -> None:
+    """s_0 = tanh(W h<-_1); c_i from s_{i-1}; s_i = f(s_{i-1}, [y; c_i]); t_i = tanh(W [y; s_i; c_i]); s of the top."""
+    model = build(f"model.cell={cell}", f"model.attention={attention}", f"model.layers={layers}")
+    decoder, trace = model.decoder, Trace()
     got = model.hidden(TARGET, model.encode(SOURCE, SOURCE != PAD), trace)
     for row, annotations, last, words in sentences(model, Trace()):
-        state = tuple(torch.tanh(m(s[WIDTH // 2 :])) for m, s in zip(decoder.bridge.maps[0], last[0], strict=True))
-        torch.testing.assert_close(last[0][0][WIDTH // 2 :], annotations[0, WIDTH // 2 :])  # h<-_1
+        states = [
+            tuple(torch.tanh(m(s[WIDTH // 2 :])) for m, s in zip(maps, layer, strict=True))
+            for maps, layer in zip(decoder.bridge.maps, last, strict=True)
+        ]
+        torch.testing.assert_close(last[-1][0][WIDTH // 2 :], annotations[0, WIDTH // 2 :])  # h<-_1
         for i, y in enumerate(words):
-            c, alpha = pool(model, state[0], annotations)
-            state = advance(decoder.stack.cells[0], torch.cat([y, c]), state)
-            want = torch.tanh(decoder.readout.W(torch.cat([y, state[0], c])))
+            c, alpha = pool(model, states[-1][0], annotations)
+            x = torch.cat([y, c])
+            for depth, cells in enumerate(decoder.stack.cells):
+                states[depth] = advance(cells, x, states[depth])
+                x = states[depth][0]
+                torch.testing.assert_close(trace[f"decoder.{depth}.state.hidden"][i][row, 0], x)
+            want = torch.tanh(decoder.readout.W(torch.cat([y, x, c])))
             torch.testing.assert_close(got[row, i], want)
             torch.testing.assert_close(trace["decoder.attention"][i][row, 0, : len(alpha)], alpha)
-            torch.testing.assert_close(trace["decoder.0.state.hidden"][i][row, 0], state[0])
 
 
 @pytest.mark.parametrize("attention", ["dot", "scaled_dot", "bilinear"])
@@ -119,6 +126,17 @@ def test_fixed_vector(cell: str) -> None:
             state[0] = advance(model.decoder.stack.cells[0], y, state[0])
             state[1] = advance(model.decoder.stack.cells[1], state[0][0], state[1])
             torch.testing.assert_close(got[row, i], state[1][0])
+
+
+def test_an_output_matrix_of_its_own_reads_states_as_they_are() -> None:
+    """Tied, what is said must have the width of a word vector; untied it need not."""
+    for tied, width in (("true", EMBED), ("false", WIDTH)):
+        for settings in (["model.attention=none"], ["model.decoder=luong"], []):
+            model = build(*settings, f"model.tied={tied}", "model.layers=1")
+            hidden = model.hidden(TARGET, model.encode(SOURCE, SOURCE != PAD))
+            assert hidden.shape[-1] == model.output.weight.shape[1] == width
+    fixed = build("model.attention=none", "model.tied=false", "model.layers=1")
+    assert not list(fixed.decoder.readout.parameters())
 
 
 def test_fixed_vector_fed_at_every_step() -> None:

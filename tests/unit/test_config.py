@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.config import SECTIONS, Config, build_config, dump_config, load_config
+from seqloom.config import SECTIONS, Config, build_config, dump_config, idle_overrides, load_config
 from seqloom.errors import UsageError
 
 
@@ -205,3 +205,19 @@ def test_what_is_written_reads_back_equal(table):
     except UsageError:
         return  # a rule between settings
     assert build_config(tomllib.loads(dump_config(config)), where="again") == config
+
+
+@pytest.mark.parametrize(
+    ("overrides", "idle"),
+    [
+        (["model.cell=lstm"], {"model.cell=lstm": "rnn"}),
+        (["model.kind=rnn", "model.heads=2", "model.cell=lstm"], {"model.heads=2": "transformer"}),
+        (["data.reverse_source=false", "train.seed=3"], {"data.reverse_source=false": "rnn"}),
+        (
+            ["task.name=language", "model.kind=gpt", "model.attention=dot", "model.heads=2"],
+            {"model.attention=dot": "rnn"},
+        ),
+    ],
+)
+def test_what_another_family_would_read_is_told(overrides, idle):
+    assert idle_overrides(load_config(overrides=overrides), overrides) == idle

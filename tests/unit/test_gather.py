@@ -153,7 +153,7 @@ def test_standard_input_is_no_validation_file(spec, tmp_path, monkeypatch):
 
 def test_a_started_run_is_known_by_its_facts(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(gather, "spool_stdin", lambda folder, columns, started: seen.append(started))
+    monkeypatch.setattr(gather, "spool_stdin", lambda folder, columns, started, form: seen.append(started))
     monkeypatch.setattr(gather, "refuse_stdin", lambda where, specs: None)
     gather_corpora("-", [], None, tmp_path)
     (tmp_path / "run.json").write_text("{}")

@@ -6,16 +6,27 @@ from types import SimpleNamespace
 
 import pytest
 
+from seqloom.config import dump_config, load_config
+from seqloom.decode.options import SearchOptions
 from seqloom.errors import UsageError
 from seqloom.evaluate.ladder_pages import Heading, Picture, Table, Text, to_html, to_markdown
-from seqloom.evaluate.ladder_papers import PUBLISHED, published_beside
-from seqloom.evaluate.ladder_tables import length_table, main_metric, make_blocks, step_table, title_of
+from seqloom.evaluate.ladder_papers import PUBLISHED
+from seqloom.evaluate.ladder_tables import (
+    length_table,
+    main_metric,
+    make_blocks,
+    published_beside,
+    recipe_table,
+    step_table,
+    title_of,
+)
 from seqloom.evaluate.metrics import measure
 from seqloom.evaluate.significance import compare
 from seqloom.evaluate.testset import Item
 from seqloom.explain.charts import Bar, can_draw, draw_bars, draw_lines
 from seqloom.workflows import ladder_scores
 from seqloom.workflows.ladder_charts import draw_charts, length_lines
+from seqloom.workflows.ladder_report import describe_run
 from seqloom.workflows.ladder_rungs import RUNGS, Rung, choose_rungs, step_before
 from seqloom.workflows.ladder_scores import TestSet as Sentences
 from seqloom.workflows.ladder_scores import differences, read_scores, score_rung
@@ -54,7 +65,8 @@ def document(*rows):
 
 
 def step(name, difference, p_value):
-    return {"rung": name, "differences": {"bleu": {"difference": difference, "p_value": p_value}}}
+    changed = {"model.cell": ["lstm", "gru"], "model.layers": [1, 2]} if difference > 1 else {}
+    return {"rung": name, "differences": {"bleu": {"difference": difference, "p_value": p_value}}, "changed": changed}
 
 
 def test_all_rungs_in_the_order_of_history_each_a_recipe():
@@ -70,7 +82,9 @@ def test_some_rungs_and_files_of_ones_own():
     assert choose_rungs("gru,my/wide.toml")[1] == Rung("wide", "my/wide.toml", "wide")
 
 
-@pytest.mark.parametrize("names", ["", ",", "rnn,rnn", "rnn,a/rnn.toml", "tokenizer.toml"])
+@pytest.mark.parametrize(
+    "names", ["", ",", "rnn,rnn", "rnn,a/rnn.toml", "tokenizer.toml", "lock.toml", "a/report.json.toml"]
+)
 def test_rungs_that_cannot_each_have_a_folder_are_refused(names):
     with pytest.raises(UsageError, match="each is a folder"):
         choose_rungs(names)
@@ -87,8 +101,10 @@ def test_a_step_is_measured_against_what_it_grew_out_of():
 
 def test_every_published_row_stands_beside_a_rung():
     assert {row.rung for row in PUBLISHED} <= set(NAMES)
-    assert "RNNsearch-50 26.75 (WMT14 en-fr)" in published_beside("rnnsearch-additive")
-    assert published_beside("rnnsearch-dot") == ""
+    assert "RNNsearch-50 26.75 (WMT14 en-fr)" in published_beside(document(), "rnnsearch-additive")
+    assert published_beside(document(), "rnnsearch-dot") == ""
+    older = {**document(), "published": [{**asdict(PUBLISHED[0]), "system": "LSTM", "bleu": 25.5}]}
+    assert published_beside(older, "lstm") == "LSTM 25.5 (WMT14 en-fr)"  # the document's, not today's
 
 
 def test_a_page_escapes_what_a_name_may_hold():
@@ -123,6 +139,9 @@ def test_the_main_table_tells_steps_failures_and_papers():
     assert cells["lstm"]["parameters"] == "1.2M"
     assert cells["lstm"]["published, on other data"] == "LSTM, 4 layers of 1000 26.17 (WMT14 en-fr)"
     assert "failed: it diverged" in cells["luong"].values()
+    told = {line[0]: line[-1] for line in recipe_table(document(*rows)).rows}
+    assert told["gru"] == "from lstm: model.cell: lstm -> gru; model.layers: 1 -> 2"
+    assert (told["rnnsearch-dot"], told["lstm"], told["transformer"]) == ("from gru: nothing", "-", "-")
     text = to_markdown("x", make_blocks(document(*rows), []))
     assert "transformer still to come" in text
     assert "Note: few" in text
@@ -178,15 +197,22 @@ def rung_folder(tmp_path, monkeypatch):
 
     def translate(translator, items, beam, say):
         calls.append(beam)
-        return SimpleNamespace(texts=[f"{item.references[0]} {beam}" for item in items], seconds=0.5)
+        search = asdict(SearchOptions(beam, length_penalty=translator.config.decode.length_penalty))
+        return SimpleNamespace(texts=[f"{item.references[0]} {beam}" for item in items], seconds=0.5, search=search)
 
-    config = SimpleNamespace(data=SimpleNamespace(target_lang="de"))
-    monkeypatch.setattr(ladder_scores.Translator, "load", lambda folder: SimpleNamespace(config=config))
+    monkeypatch.setattr(
+        ladder_scores.Translator, "load", lambda folder: SimpleNamespace(config=ladder_scores.read_config(folder))
+    )
+    settle(tmp_path)
     monkeypatch.setattr(ladder_scores, "translate_items", translate)
     monkeypatch.setattr(ladder_scores, "count_seen", lambda *_: 3)
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "run.json").write_text('{"format": 1, "finished": true}', "utf-8")
     return tmp_path, calls
+
+
+def settle(folder, *settings):
+    (folder / "config.toml").write_text(dump_config(load_config(None, ["data.target_lang=de", *settings])), "utf-8")
 
 
 SENTENCES = Sentences(
@@ -205,7 +231,15 @@ def test_the_same_weights_are_translated_once(rung_folder):
     assert calls == [5, 1]
 
 
-@pytest.mark.parametrize("change", ["weights", "test", "file", "run"])
+def test_another_beam_in_the_settings_is_no_other_search(rung_folder):
+    folder, calls = rung_folder
+    score_rung(folder, SENTENCES, print)
+    settle(folder, "decode.beam=2", "decode.batch_size=3")
+    score_rung(folder, SENTENCES, print)
+    assert calls == [5, 1]
+
+
+@pytest.mark.parametrize("change", ["weights", "test", "file", "run", "search"])
 def test_what_is_no_longer_so_is_measured_anew(rung_folder, change):
     folder, calls = rung_folder
     score_rung(folder, SENTENCES, print)
@@ -214,12 +248,31 @@ def test_what_is_no_longer_so_is_measured_anew(rung_folder, change):
         (folder / "model.safetensors").write_bytes(b"others")
     elif change == "test":
         test = Sentences("t.tsv", SENTENCES.items[:5], "i" * 64)
+    elif change == "search":
+        settle(folder, "decode.length_penalty=0.5")
     elif change == "run":
         (folder / "run.json").write_text('{"format": 1, "finished": false}', "utf-8")
     else:
         (folder / "scores.json").write_text("{", "utf-8")
     score_rung(folder, test, print)
     assert calls == [5, 1, 5, 1]
+
+
+def test_the_speed_of_a_run_is_the_median_and_its_curve_that_of_validation(tmp_path):
+    settle(tmp_path, "data.source_lang=en", "train.threads=2")
+    facts = {"format": 1, "params": 7, "seconds": 90.0, "step": 30, "epoch": 2, "tokens": 900, "valid_loss": 2.5}
+    (tmp_path / "run.json").write_text(json.dumps({**facts, "weights": "last"}), "utf-8")
+    speeds = [100.0, 900.0, 200.0, 120.0, 110.0]
+    events = [{"event": "train", "tokens_per_second": speed, "loss": 9.0, "seconds": 1.0} for speed in speeds]
+    losses = [(30.0, 3.5), (60.0, 2.5), (90.0, "nan")]
+    events += [{"event": "valid", "loss": loss, "seconds": seconds} for seconds, loss in losses]
+    (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), "utf-8")
+    told = describe_run(tmp_path)
+    assert told["tokens_per_second"] == 120.0
+    assert told["curve"] == [[0.5, 3.5], [1.0, 2.5]]
+    assert (told["minutes"], told["params"], told["threads"], told["languages"]) == (1.5, 7, 2, ["en", "de"])
+    (tmp_path / "metrics.jsonl").write_text("", "utf-8")
+    assert describe_run(tmp_path)["tokens_per_second"] == 10.0  # of the whole run
 
 
 def test_differences_are_those_of_the_paired_test_and_kept_until_the_other_changes(rung_folder, monkeypatch):
@@ -237,3 +290,6 @@ def test_differences_are_those_of_the_paired_test_and_kept_until_the_other_chang
     assert differences(folder, scores, "lstm", others, SENTENCES) == got
     assert differences(folder, scores, "lstm", {**others, "weights": "v"}, SENTENCES) == {}
     assert differences(folder, scores, "gru", others, SENTENCES) == {}
+    monkeypatch.setattr(ladder_scores, "compare", compare)
+    searched = {**others, "beam": {**others["beam"], "search": {"length_penalty": 0.5}}}
+    assert differences(folder, scores, "gru", searched, SENTENCES) == got

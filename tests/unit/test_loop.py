@@ -12,7 +12,7 @@ from torch import nn
 
 from seqloom.config import TrainConfig
 from seqloom.errors import Interrupted, TrainingError
-from seqloom.tasks.translate import Loss
+from seqloom.nn.loss import Loss
 from seqloom.train.checkpoint import list_checkpoints, newest_checkpoint
 from seqloom.train.clock import Clock
 from seqloom.train.log import MetricsLog
@@ -71,7 +71,7 @@ def make_loop(folder: Path, batches: Any = None, validate: Any = None, stop: Any
         model,
         model.loss,
         batches or Numbers(),
-        validate or (lambda state, stop: {"loss": 1.0 / state.step, "bleu": 1.0}),
+        validate or (lambda state, stop: {"loss": 1.0 / state.step, "scores": {"bleu": 1.0}}),
         folder=folder / "checkpoints",
         log=open_logs[-1],
         progress=make_progress("train", quiet=True),
@@ -190,6 +190,18 @@ def test_clipping_is_measured_and_logged(tmp_path: Path) -> None:
     last = events(tmp_path, "train")[-1]
     assert last["clipped_share"] == 1.0
     assert last["gradient_norm"] > 1e-3
+
+
+def test_the_share_of_clipped_steps_is_that_of_the_norms_above_the_limit(tmp_path: Path) -> None:
+    make_loop(tmp_path / "free", max_steps=12, clip_norm=0).run()
+    free = events(tmp_path / "free", "train")
+    assert [event["clipped_share"] for event in free] == [0.0] * 12
+    limit = sorted(event["gradient_norm"] for event in free)[6]
+    make_loop(tmp_path / "clipped", max_steps=12, clip_norm=limit).run()
+    found = events(tmp_path / "clipped", "train")
+    above = [event["gradient_norm"] > limit for event in found]
+    assert 0 < sum(above) < 12
+    assert [event["clipped_share"] for event in found] == [sum(above[:step]) / step for step in range(1, 13)]
 
 
 def test_a_stop_saves_and_says_how_to_go_on(tmp_path: Path) -> None:

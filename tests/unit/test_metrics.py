@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from seqloom.evaluate import metrics
-from seqloom.evaluate.metrics import NAMES, bleu, error_rate, exact_match, measure
+from seqloom.evaluate.metrics import NAMES, OF_TASK, bleu, distinct, error_rate, exact_match, measure, perplexity
 
 WORDS = "the a cat dog sat on mat , . and then it Was there".split()  # noqa: SIM905
 
@@ -43,11 +43,45 @@ def test_bleu_alone_is_the_same_bleu():
     assert bleu(["a b c d e"], [["a b c d e"]]) == pytest.approx(100)
 
 
-def test_every_metric_is_measured_and_perfect_on_the_reference_itself():
-    found = measure([known[0] for known in ONE], ONE)
-    assert list(found) == list(NAMES)
-    perfect = {name: 0 if name in metrics.LOWER_IS_BETTER else 100 for name in NAMES}
+@pytest.mark.parametrize("task", OF_TASK)
+def test_every_metric_is_measured_and_perfect_on_the_reference_itself(task):
+    references = [[f"{known[0]} and more"] for known in ONE]  # ROUGE-2 of a single word is 0
+    found = measure([known[0] for known in references], references, task=task)
+    names = [name for name in OF_TASK[task] if name != "perplexity"]  # that needs the model
+    assert list(found) == names
+    assert set(names) <= set(NAMES)
+    perfect = {name: 0 if name in metrics.LOWER_IS_BETTER else 100 for name in names}
     assert {name: m.score for name, m in found.items()} == pytest.approx(perfect)
+
+
+def test_rouge_is_the_mean_of_the_best_references_f1():
+    outputs, references = ["the cats sat", "a dog"], [["a cat sat down", "x"], ["dogs a", "no"]]
+    found = measure(outputs, references, task="summarise")
+    # 2 of 3 words in 2 of 4 (cats is stemmed): F1 4/7; then 2 of 2 words, but not in their order
+    assert found["rouge_1"].score == pytest.approx(100 * (4 / 7 + 1) / 2)
+    assert found["rouge_2"].score == pytest.approx(100 * (2 / 5 + 0) / 2)
+    assert found["rouge_l"].score == pytest.approx(100 * (4 / 7 + 1 / 2) / 2)
+
+
+def test_a_word_is_right_when_any_pronunciation_matches():
+    found = measure(["AH B", "K  AE T", "D AO"], [["EH B", "AH B"], ["K AE T"], ["D AO G"]], task="pronounce")
+    assert found["word_error_rate"].score == pytest.approx(100 / 3)
+    assert found["phoneme_error_rate"].score == pytest.approx(100 * 1 / 8)  # of 2, 3 and 3 phonemes one is wrong
+    assert {"word_error_rate", "phoneme_error_rate", "perplexity", "ter"} <= metrics.LOWER_IS_BETTER
+    assert not {"bleu", "rouge_1", "exact_match"} & metrics.LOWER_IS_BETTER
+
+
+def test_perplexity_is_of_all_tokens_together():
+    found = perplexity([-2.0, -10.0], [2, 4])
+    assert found.score == pytest.approx(np.exp(2.0))
+    assert found.score_of(np.array([True, False])) == pytest.approx(np.exp(1.0))
+    assert np.isfinite(perplexity([-1e9], [1]).score)
+
+
+def test_distinct_groups_of_all_groups():
+    assert distinct(["a b a", "a b"], 1) == pytest.approx(100 * 2 / 5)
+    assert distinct(["a b a", "a b"], 2) == pytest.approx(100 * 2 / 3)  # none over the end of a text
+    assert distinct(["a", ""], 2) == 0
 
 
 def test_token_error_rate_by_hand():
@@ -84,7 +118,7 @@ def test_the_score_of_a_part_is_the_corpus_score_of_that_part():
     rows = np.arange(60) % 2 == 0
     found = measure(HYPOTHESES, VARIED)
     alone = measure(HYPOTHESES[::2], VARIED[::2])
-    for name in NAMES:
+    for name in OF_TASK["translate"]:
         assert found[name].score_of(rows) == pytest.approx(alone[name].score)
         assert found[name].sentence_scores()[0] == pytest.approx(measure(HYPOTHESES[:1], VARIED[:1])[name].score)
 
@@ -99,7 +133,7 @@ def test_bleu_splits_words_as_the_language_does(language, tokens):
 def test_a_ter_that_would_take_hours_is_left_out(monkeypatch):
     monkeypatch.setattr(metrics, "TER_SECONDS", -1.0)
     found = measure(HYPOTHESES, ONE)
-    assert set(NAMES) - set(found) == {"ter"}
+    assert set(OF_TASK["translate"]) - set(found) == {"ter"}
 
 
 @pytest.mark.parametrize(("hypotheses", "references"), [([], []), (["a"], []), (["a"], [[]]), (["a"], [["a"], ["b"]])])

@@ -1,18 +1,21 @@
 """Built-in recipes: each is complete enough to stand alone, builds and trains; the papers' have the papers' sizes."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
-from seqloom.config import Config, load_config
+from seqloom.config import TASKS, Config, load_config
 from seqloom.data.batch import Batch, pad_sources, pad_targets
+from seqloom.data.windows import Windows
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
-from seqloom.tasks.translate import translation_loss
+from seqloom.tasks.build import build_task
 from seqloom.train.optim import make_optimizer
 from seqloom.workflows import recipes
 from seqloom.workflows.recipes import Recipe, built_in_recipes, find_recipe, first_line, render_recipes
+from seqloom.workflows.resume import flatten
 
 ALL = {recipe.name: recipe for recipe in built_in_recipes()}
 PAPERS = {  # parameters in millions, as each paper states them
@@ -62,15 +65,26 @@ def test_every_recipe_builds_at_full_size(name):
     assert count_parameters(load_config(ALL[name].file)) > 10_000
 
 
+def batch_of(form: str) -> Any:
+    """Two records of a task's form, as its loss takes them."""
+    src, src_mask = pad_sources([[5, 6, 7], [8, 9]])
+    if form == "stream":
+        return Windows(src, src.flip(1), fresh=True)
+    if form in ("labelled", "tagged"):
+        tgt_out = torch.tensor([[10], [12]]) if form == "labelled" else src + 10
+        return Batch(src, src_mask, src[:, :0], tgt_out, torch.ones_like(tgt_out, dtype=torch.bool), torch.arange(2))
+    return Batch(src, src_mask, *pad_targets([[10, 11, 13], [12]]), torch.arange(2))
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_recipe_trains_all_of_its_model_in_one_step(name):
     config = shrunk(load_config(ALL[name].file))
     torch.manual_seed(1)
     model = build_model(config, SMALLEST, SMALLEST, config.text.joint)
-    batch = Batch(*pad_sources([[5, 6, 7], [8, 9]]), *pad_targets([[10, 11], [12]]), torch.arange(2))
+    batch = batch_of(TASKS[config.task.name][0])
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     optimizer = make_optimizer(model, config.train)
-    loss = translation_loss(model, batch, config.train.label_smoothing)
+    loss = build_task(config).loss(model, batch, config.train.label_smoothing)
     (loss.smoothed / loss.num_tokens).backward()
     optimizer.step()
     assert not [name for name, parameter in model.named_parameters() if torch.equal(parameter, before[name])]
@@ -98,14 +112,57 @@ def test_the_vocabulary_that_the_transformer_paper_names_does_not_make_its_count
     assert count_parameters(config) / 1e6 == pytest.approx(63.1, abs=0.1)
 
 
+PUBLISHED = {  # what the papers say beside the sizes; not the gradient's scale, which has a test of its own
+    "sutskever2014": {
+        "model.cell": "lstm", "model.attention": "none", "model.bidirectional": False, "model.dropout": 0.0,
+        "train.optimizer": "sgd", "train.schedule": "halving", "train.warmup": 0, "train.max_steps": 703_000,
+        "train.weight_decay": 0.0, "train.label_smoothing": 0.0, "train.average": 1,
+        "decode.beam": 12, "decode.length_penalty": 0.0,
+    },
+    "bahdanau2015-rnnsearch50": {
+        "data.max_tokens": 50, "text.tokenizer": "word", "text.joint": False, "text.vocab_size": 30_000,
+        "model.cell": "gru", "model.attention": "additive", "model.decoder": "bahdanau", "model.bidirectional": True,
+        "model.layers": 1, "model.dropout": 0.0, "train.optimizer": "adadelta", "train.learning_rate": 1.0,
+        "train.beta2": 0.95, "train.schedule": "constant", "train.warmup": 0, "train.max_steps": 288_000,
+        "train.weight_decay": 0.0, "train.label_smoothing": 0.0, "train.average": 1, "decode.length_penalty": 0.0,
+    },
+    "vaswani2017-base": {
+        "model.norm": "post", "model.positions": "sinusoidal", "model.layers": 6, "model.width": 512,
+        "model.heads": 8, "model.ffn_size": 2048, "model.dropout": 0.1, "train.optimizer": "adamw",
+        "train.beta2": 0.98, "train.weight_decay": 0.0, "train.clip_norm": 0.0, "train.label_smoothing": 0.1,
+        "train.schedule": "inverse_sqrt", "train.warmup": 4000, "train.batch_tokens": 25_000,
+        "train.max_steps": 100_000, "train.average": 5, "decode.beam": 4, "decode.length_penalty": 0.6,
+    },
+}  # fmt: skip
+PUBLISHED["vaswani2017-big"] = PUBLISHED["vaswani2017-base"] | {
+    "text.vocab_size": 37_000, "model.width": 1024, "model.heads": 16, "model.ffn_size": 4096, "model.dropout": 0.3,
+    "train.max_steps": 300_000, "train.average": 20,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_paper_has_the_papers_settings(name):
+    found = flatten(load_config(ALL[name].file))
+    assert {setting: found[setting] for setting in PUBLISHED[name]} == PUBLISHED[name]
+    assert ALL[name].result.startswith("Published: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences", "norm"), [("sutskever2014", 128, 5), ("bahdanau2015-rnnsearch50", 80, 1)]
+)
+def test_a_mean_over_sentences_is_one_over_tokens(name, sentences, norm):
+    """Of 30 tokens a sentence: the gradient is 30 times as small, and so is the largest norm."""
+    train = load_config(ALL[name].file).train
+    assert train.batch_tokens == 30 * sentences
+    assert train.clip_norm * 30 == pytest.approx(norm, rel=0.02)
+
+
 def test_settings_of_the_papers():
     sutskever = load_config(ALL["sutskever2014"].file)
     assert sutskever.data.reverse_source and vocabularies(sutskever) == (160_000, 80_000)
     assert (sutskever.model.layers, sutskever.model.width, sutskever.model.init_range) == (4, 1000, 0.08)
     assert sutskever.train.learning_rate / 30 == pytest.approx(0.7)
-    assert sutskever.train.clip_norm * 30 == pytest.approx(5, rel=0.01)
     vaswani = load_config(ALL["vaswani2017-base"].file)
-    assert (vaswani.model.norm, vaswani.model.heads, vaswani.train.warmup) == ("post", 8, 4000)
     assert vaswani.train.learning_rate == pytest.approx((512 * 4000) ** -0.5, rel=0.01)
     big = load_config(ALL["vaswani2017-big"].file)
     assert big.train.learning_rate == pytest.approx((1024 * 4000) ** -0.5, rel=0.01)
@@ -122,13 +179,13 @@ def test_a_recipe_is_found_by_name_or_by_file(tmp_path, monkeypatch):
     (tmp_path / "steps").mkdir()
     small, inner = tmp_path / "small.toml", tmp_path / "steps" / "first.toml"
     small.write_text("# for small data. Result: 3 BLEU on nothing\n[model]\nwidth = 8\n", "utf-8")
-    inner.write_text("# a step\n", "utf-8")
+    inner.write_text("# a step Published: 4 BLEU\n", "utf-8")
     assert find_recipe("small") == small
     assert find_recipe(str(small)) == small
     assert find_recipe("steps/first") == inner
     assert built_in_recipes() == [
-        Recipe("small", small, "for small data.", "3 BLEU on nothing"),
-        Recipe("steps/first", inner, "a step", ""),
+        Recipe("small", small, "for small data.", "Result: 3 BLEU on nothing"),
+        Recipe("steps/first", inner, "a step", "Published: 4 BLEU"),
     ]
 
 
@@ -153,7 +210,7 @@ def test_a_missing_recipe_is_named(name, said, tmp_path, monkeypatch):
 
 def test_the_list_shows_what_each_reached(tmp_path):
     found = [
-        Recipe("a", tmp_path, "one two three four five six seven eight", "9 BLEU"),
+        Recipe("a", tmp_path, "one two three four five six seven eight", "Result: 9 BLEU"),
         Recipe("long-name", tmp_path, "b", ""),
     ]
     assert render_recipes(found, None).splitlines() == [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqloom.evaluate import report as reports
-from seqloom.evaluate.metrics import NAMES, measure
+from seqloom.evaluate.metrics import NAMES, OF_TASK, measure, perplexity
 from seqloom.evaluate.overlap import count_known
 from seqloom.evaluate.render import render, table
 from seqloom.evaluate.report import bucket_by_length, find_worst, make_report
@@ -53,9 +53,9 @@ def test_buckets_by_words_hold_every_sentence_once():
         (61, None, 2),
     ]
     assert {bucket.unit for bucket in buckets} == {"words"}
-    assert buckets[0].bleu == pytest.approx(100)
-    assert buckets[1].bleu == 0
-    assert buckets[0].chrf == pytest.approx(100)
+    assert buckets[0].scores["bleu"] == pytest.approx(100)
+    assert buckets[1].scores["bleu"] == 0
+    assert buckets[0].scores["chrf"] == pytest.approx(100)
 
 
 def test_single_words_are_counted_in_characters():
@@ -81,7 +81,7 @@ def test_the_worst_come_first_and_no_exact_match_is_among_them():
 def test_json_has_every_promised_key():
     report = make_report(ITEMS, BAD, about={"beam": 5, "params": 7, "sentences_per_second": 12.5})
     found = json.loads(json.dumps(report.to_json(), allow_nan=False))
-    for name in NAMES:
+    for name in OF_TASK["translate"]:
         assert set(found[name]) == {"score", "low", "high", "signature"}
         assert found[name]["low"] <= found[name]["score"] <= found[name]["high"]
     assert found["exact_match"]["score"] == 50
@@ -114,8 +114,8 @@ def test_a_report_for_people_holds_scores_lengths_and_the_worst():
     outputs[41] = "nonsense"
     text = render(make_report(items, outputs, about={"beam": 4, "sentences_per_second": 1234.5}, warnings=["beware"]))
     assert text.startswith("120 sentences, translated with beam 4 at 1,234.5 sentences/s")
-    for name in NAMES.values():
-        assert name in text
+    for name in OF_TASK["translate"]:
+        assert NAMES[name] in text
     assert "tok:13a" in text
     assert "source words" in text
     assert "line 42 (" in text
@@ -169,3 +169,37 @@ def test_known_sequences_are_counted(monkeypatch):
 
 def test_worst_is_bounded():
     assert len(make_report(ITEMS, ["x"] * 120).worst) == reports.WORST
+
+
+def test_a_task_shows_its_own_metrics_first():
+    report = make_report(ITEMS, BAD, task="summarise", rival=("first sentence", GOOD))
+    assert list(report.scores)[:3] == ["rouge_1", "rouge_2", "rouge_l"]
+    assert list(report.to_json())[:3] == ["rouge_1", "rouge_2", "rouge_l"]
+    assert set(report.to_json()["by_length"][0]) == {"unit", "least", "most", "sentences", "rouge_1", "rouge_2"}
+    assert report.scores["rouge_1"].low < report.scores["rouge_1"].score < report.scores["rouge_1"].high
+    assert report.against.differences["rouge_1"].difference < 0
+    text = render(report)
+    assert "ROUGE-L (+)" in text
+    assert "first sentence" in text
+    assert "TER" not in text
+
+
+def test_a_dialogue_tells_how_much_is_different_and_what_the_caller_measured():
+    known = {"perplexity": perplexity([-3.0] * len(ITEMS), [3] * len(ITEMS))}
+    report = make_report(ITEMS, ["the same"] * len(ITEMS), task="dialogue", known=known)
+    assert next(iter(report.scores)) == "perplexity"
+    assert report.scores["perplexity"].score == pytest.approx(np.e)
+    outputs, people = report.diversity["distinct_1"]
+    assert outputs == pytest.approx(100 * 2 / 240)
+    assert people == pytest.approx(100 * 126 / 840)  # 120 numbers and six words of seven times 120
+    assert ["distinct-1", "0.83", "%", "15.00", "%"] in [line.split() for line in render(report).splitlines()]
+    assert json.loads(json.dumps(report.to_json(), allow_nan=False))["diversity"]["distinct_2"]
+    assert not make_report(ITEMS, GOOD).diversity
+
+
+def test_a_pronunciation_is_told_by_the_length_of_the_word():
+    items = items_of(*((f"word{n}", "AH B") for n in range(120)))
+    report = make_report(items, ["AH"] * 120, task="pronounce")
+    assert report.scores["word_error_rate"].score == 100
+    assert report.by_length[0].scores == {"phoneme_error_rate": 50, "word_error_rate": 100}
+    assert not [warning for warning in report.warnings if "BLEU" in warning or "TER" in warning]

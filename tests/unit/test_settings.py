@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.config import Config, DataConfig, dump_config
+from seqloom.config import Config, DataConfig, dump_config, load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
+from seqloom.text.learn import learn_tokenizer
+from seqloom.text.sides import Tokenizers
 from seqloom.workflows import choose
 from seqloom.workflows.choose import choose_recipe
+from seqloom.workflows.recipes import find_recipe
 from seqloom.workflows.resume import check_same_data, check_same_settings
 from seqloom.workflows.settings import count_cores, settle_config
 
@@ -35,6 +38,27 @@ def settle(tmp_path: Path, spec: CorpusSpec, *overrides: str, budget: float | No
 def test_the_recipe_and_what_lies_over_it(tmp_path: Path, spec: CorpusSpec) -> None:
     config = settle(tmp_path, spec, "model.width=64", "train.threads=3")
     assert (config.train.max_epochs, config.model.width, config.train.threads) == (7, 64, 3)
+
+
+def test_a_setting_of_another_family_that_would_do_nothing_is_refused(tmp_path: Path, spec: CorpusSpec) -> None:
+    with pytest.raises(UsageError, match=r"--set model\.cell=lstm: model\.cell is for model\.kind = rnn, and this"):
+        settle(tmp_path, spec, "model.cell=lstm")
+    with pytest.raises(UsageError, match=r"model\.heads is for model\.kind = transformer, and this is a rnn"):
+        settle(tmp_path, spec, "model.kind=rnn", "model.heads=2")
+    assert settle(tmp_path, spec, "model.kind=rnn", "model.cell=lstm").model.cell == "lstm"
+
+
+def test_what_is_asked_of_a_tokenizer_that_is_given_is_refused(tmp_path: Path, spec: CorpusSpec) -> None:
+    both = learn_tokenizer("word", ["one two", "un deux"], 50)
+    Tokenizers(both, both).save(tmp_path / "old")
+    given = [tmp_path / "run", [spec], None]
+
+    def settle_given(*overrides: str) -> Config:
+        return settle_config(*given, overrides, None, tmp_path / "old", lambda text: None)  # type: ignore[arg-type]
+
+    assert settle_given("model.width=64").text.vocab_size == len(both)
+    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is that of .*old"):
+        settle_given("model.width=64", " text.vocab_size=9")
 
 
 def test_languages_come_from_the_names_unless_given(tmp_path: Path, spec: CorpusSpec) -> None:
@@ -71,7 +95,7 @@ def test_without_a_recipe_a_new_run_says_which_and_why(tmp_path: Path, spec: Cor
 
 def test_single_words_are_read_by_characters(tmp_path: Path) -> None:
     (tmp_path / "words.tsv").write_text("hello\thɛloʊ\nworld\twɜːld\n", "utf-8")
-    choice = choose_recipe([CorpusSpec.parse(str(tmp_path / "words.tsv"))], DataConfig())
+    choice = choose_recipe("translate", [CorpusSpec.parse(str(tmp_path / "words.tsv"))], DataConfig())
     assert choice.recipe == "characters-rnn"
     assert "characters" in choice.reason
 
@@ -84,7 +108,7 @@ def test_the_size_of_the_data_decides_the_epochs(
         "a sentence of some fifty letters, more or less so\tune phrase de lettres\n", "utf-8"
     )
     monkeypatch.setattr(choose, "estimate_pairs", lambda specs, pairs: number)
-    choice = choose_recipe([CorpusSpec.parse(str(tmp_path / "pairs.tsv"))], DataConfig())
+    choice = choose_recipe("translate", [CorpusSpec.parse(str(tmp_path / "pairs.tsv"))], DataConfig())
     assert choice.settings == (f"train.max_epochs={epochs}",)
     assert f"{number:,} pairs" in choice.reason
 
@@ -92,7 +116,7 @@ def test_the_size_of_the_data_decides_the_epochs(
 def test_the_number_of_pairs_is_estimated_from_the_size(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("one two three\tun deux trois\n" * 9000, "utf-8")
     spec = CorpusSpec.parse(str(tmp_path / "pairs.tsv"))
-    assert "about 9,000 pairs" in choose_recipe([spec], DataConfig()).reason
+    assert "about 9,000 pairs" in choose_recipe("translate", [spec], DataConfig()).reason
 
 
 def test_settings_of_the_chosen_recipe_may_be_changed(tmp_path: Path) -> None:
@@ -124,3 +148,13 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     check_same_data(tmp_path, "abc", "abc")
     with pytest.raises(UsageError, match="other data"):
         check_same_data(tmp_path, "abc", "abd")
+
+
+@pytest.mark.parametrize(("task", "begun", "recipe"), [
+    ("classify", False, "classify-lstm"), ("classify", True, "finetune-labels"), ("tag", False, "tag-bilstm"),
+    ("tag", True, "finetune-labels"), ("masked", True, "bert-small"),
+])  # fmt: skip
+def test_labels_have_a_recipe_of_their_own_and_another_one_from_an_earlier_model(task, begun, recipe) -> None:
+    choice = choose_recipe(task, [], DataConfig(), begun)
+    assert choice.recipe == recipe
+    assert load_config(find_recipe(recipe), choice.settings).task.name == task

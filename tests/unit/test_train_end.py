@@ -7,7 +7,8 @@ import pytest
 
 from seqloom.config import load_config
 from seqloom.errors import UsageError
-from seqloom.workflows.train import check_end, tell_clipping
+from seqloom.workflows.limits import check_end
+from seqloom.workflows.train import tell_clipping
 
 
 @pytest.mark.parametrize(

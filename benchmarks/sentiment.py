@@ -1,0 +1,156 @@
+"""SST-2 accuracy against the number of labels: what reading plain text first is worth when labels are few.
+
+    SEQLOOM_DATA=DIR python benchmarks/sentiment.py --work runs/sentiment [--part dev] [--imported DIR] [--text FILE]
+
+Models: bag of words, LSTM from scratch, our masked model (recipe bert-small, on the texts of the training data without
+their labels and on each --text), fine-tuned; and with --imported (`seqloom import`) a public encoder, fine-tuned.
+100 and 1,000 labels are drawn half and half, anew for each seed; all labels are 6,920. Updates are as many for few
+labels as for many, up to a limit. Validation is the dev file throughout, so its labels count as known; settings are
+chosen with --part dev, --part test is for the end. Reported: accuracy with its interval over texts for each run, the
+mean and the spread over seeds, and one chart (sentiment.png, where matplotlib is installed). Runs resume.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import seqloom
+from seqloom.evaluate.render import table
+from seqloom.explain.charts import can_draw, draw_lines
+from seqloom.workflows.evaluate import evaluate
+
+SIZES = {"100": 5, "1000": 3, "all": 1}  # labels: seeds
+STEPS = {
+    "100": 150,
+    "1000": 400,
+    "all": 900,
+}  # updates of fine-tuning and of the LSTM; a bag takes more, they are cheap
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="where runs and cut files go")
+    parser.add_argument("--part", default="dev", choices=("dev", "test"))
+    parser.add_argument("--imported", type=Path, help="a folder that `seqloom import` wrote")
+    parser.add_argument("--text", type=Path, action="append", default=[], help="more plain text for our masked model")
+    parser.add_argument("--models", default="bag,lstm,masked,imported")
+    parser.add_argument("--sizes", default="100,1000,all")
+    parser.add_argument("--pretrain-set", action="append", default=[], help="further settings of the masked model")
+    parser.add_argument("--set", action="append", default=[], help="further settings of every classifier")
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    options.data = Path(os.environ["SEQLOOM_DATA"]) / "sentiment"
+    options.work.mkdir(parents=True, exist_ok=True)
+    recipes = recipes_of(options)
+    found = []
+    for name, size, seed in plan(options, list(recipes)):
+        folder = train(options, name, size, seed, *recipes[name])
+        about = evaluate(folder, str(options.data / f"stsa.binary.{options.part}.gz"), say=tell).to_json()
+        found.append({"model": name, "labels": size, "seed": seed, **about["accuracy"], "params": about["params"]})
+        print(json.dumps(found[-1]), file=sys.stderr)
+    report(options, found)
+
+
+def recipes_of(options: argparse.Namespace) -> dict[str, tuple[str, Path | None]]:
+    """name: (recipe, what it begins from)"""
+    chosen = options.models.split(",")
+    recipes: dict[str, tuple[str, Path | None]] = {
+        "bag": ("classify-bag", None),
+        "lstm": ("classify-lstm", None),
+        "masked": ("finetune-labels", pretrain(options) if "masked" in chosen else None),
+    }
+    if options.imported:
+        recipes["imported"] = ("finetune-labels", options.imported)
+    return {name: recipe for name, recipe in recipes.items() if name in chosen}
+
+
+def plan(options: argparse.Namespace, names: list[str]) -> Iterator[tuple[str, str, int]]:
+    for size in options.sizes.split(","):
+        for name in names:
+            for seed in range(1, SIZES[size] + 1):
+                yield name, size, seed
+
+
+def pretrain(options: argparse.Namespace) -> Path:
+    """Our masked model: the texts without their labels, and what else is given."""
+    out, text = options.work / "masked", options.work / "texts.txt"
+    if not text.exists():
+        text.write_text("".join(f"{line.partition(' ')[2]}\n" for line in read_train(options)), "utf-8")
+    seqloom.train(
+        text, mix=[f"{file}:1" for file in options.text], out=out, recipe="bert-small", threads=options.threads,
+        overrides=options.pretrain_set,
+    )  # fmt: skip
+    return out
+
+
+def train(options: argparse.Namespace, name: str, size: str, seed: int, recipe: str, init: Path | None) -> Path:
+    out = options.work / f"{name}-{size}-{seed}"
+    steps = STEPS[size] * (2 if name == "bag" else 1)
+    limits = [f"train.max_steps={steps}", "train.max_epochs=0", f"train.valid_every={max(25, steps // 10)}"]
+    seqloom.train(
+        draw_labels(options, size, seed), valid=options.data / "stsa.binary.dev.gz", out=out, recipe=recipe, seed=seed,
+        init=str(init) if init else None, threads=options.threads, overrides=[*limits, *options.set], allow_loss=True,
+    )  # fmt: skip
+    return out
+
+
+def draw_labels(options: argparse.Namespace, size: str, seed: int) -> Path:
+    """A file of so many labelled texts, half and half."""
+    if size == "all":
+        return Path(options.data / "stsa.binary.train.gz")
+    file = Path(options.work / f"labels-{size}-{seed}.txt")
+    if not file.exists():
+        lines = read_train(options)
+        half, draw = int(size) // 2, random.Random(seed)
+        chosen = [line for label in "01" for line in draw.sample([one for one in lines if one[0] == label], half)]
+        draw.shuffle(chosen)
+        file.write_text("".join(f"{line}\n" for line in chosen), "utf-8")
+    return file
+
+
+def read_train(options: argparse.Namespace) -> list[str]:
+    with gzip.open(options.data / "stsa.binary.train.gz", "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n") for line in lines]
+
+
+def report(options: argparse.Namespace, found: list[dict[str, Any]]) -> None:
+    """A row a model, a column a number of labels: mean over seeds, spread, and the interval of a single run."""
+    sizes = options.sizes.split(",")
+    names = list(dict.fromkeys(one["model"] for one in found))
+    rows, lines = [["accuracy", *(f"{size} labels" for size in sizes)]], {}
+    for name in names:
+        cells, points = [], []
+        for place, size in enumerate(sizes):
+            scores = [one for one in found if (one["model"], one["labels"]) == (name, size)]
+            middle = mean(one["score"] for one in scores)
+            points.append((float(place), middle))
+            cells.append(f"{middle:.2f} {spread(scores)}")
+        rows.append([name, *cells])
+        lines[name] = points
+    print(table(rows))
+    print("one run: (its 95 % interval over texts); several: +- standard deviation over seeds and draws of labels")
+    (options.work / f"sentiment-{options.part}.json").write_text(json.dumps(found, indent=1), "utf-8")
+    if can_draw():
+        chart = draw_lines(lines, "labels", f"accuracy on SST-2 {options.part}, %", ticks=sizes)
+        (options.work / "sentiment.png").write_bytes(chart)
+
+
+def spread(scores: list[dict[str, Any]]) -> str:
+    if len(scores) > 1:
+        return f"+- {stdev(one['score'] for one in scores):.2f}"
+    return f"({scores[0]['low']:.2f} .. {scores[0]['high']:.2f})"
+
+
+def tell(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""seqloom export: a model in another form."""
+
+import sys
+from pathlib import Path
+
+from seqloom.workflows.export import export as run
+
+
+def export(
+    folder: Path,
+    /,
+    *,
+    format: str,
+    out: Path | None = None,
+    int8: bool = False,
+    shortlist: int = 0,
+    data: str | None = None,
+) -> None:
+    """Give a model another form: CTranslate2 or Hugging Face.
+
+    ctranslate2 without --out makes the fast engine inside the folder itself, which `translate` and `serve` then use.
+    With --out it is a folder for CTranslate2 alone. hf is a folder for Hugging Face
+    transformers.
+
+    Parameters
+    ----------
+    folder
+        the folder that `seqloom train --out` wrote
+    format
+        ctranslate2 or hf
+    out
+        the folder to write
+    int8
+        ctranslate2: matrices of 8 bits, faster; tells what it costs in BLEU
+    shortlist
+        ctranslate2: only the N likeliest translations of each source token may be written, learned from the
+        training pairs; faster where the vocabulary is large
+    data
+        ctranslate2: pairs to measure on what --int8 and --shortlist cost [default: the run's validation pairs]
+
+    Examples
+    --------
+        seqloom export runs/x --format ctranslate2
+        seqloom export runs/x --format ctranslate2 --int8 --data valid.tsv
+        seqloom export runs/x --format ctranslate2 --int8 --shortlist 50
+        seqloom export runs/x --format hf --out exported
+    """
+    written = run(
+        folder,
+        format,
+        out,
+        int8=int8,
+        shortlist=shortlist,
+        data=data,
+        tell=lambda message: print(message, file=sys.stderr),
+    )
+    print(written)

@@ -1,0 +1,137 @@
+"""A map of words: points with labels in coloured groups, as a PNG or as one HTML page that needs nothing beside it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from seqloom.explain.charts import COLOURS, empty_chart, finish
+
+WIDTH, HEIGHT, MARGIN = 1000, 720, 40  # of the drawing in the page
+LETTER, LINE = 7.2, 14.0  # how much room a label takes there
+
+
+@dataclass(frozen=True)
+class WordMap:
+    title: str
+    words: Sequence[str]
+    places: Sequence[tuple[float, float]]
+    groups: Sequence[int]  # of each word
+    names: Sequence[str]  # of the groups: each is one of its words
+    says: Sequence[str]  # what is told of each word when it is pointed at
+    axes: tuple[str, str]
+
+
+def colour_of(group: int) -> str:
+    return COLOURS[group % len(COLOURS)]
+
+
+def on_paper(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Places in the drawing; y grows downwards there."""
+    low_x, low_y = (min(place[axis] for place in places) for axis in (0, 1))
+    span_x, span_y = (max(place[axis] for place in places) - low for axis, low in ((0, low_x), (1, low_y)))
+    room_x, room_y = WIDTH - 2 * MARGIN - 80, HEIGHT - 2 * MARGIN  # the label stands to the right of its point
+    return [
+        (MARGIN + room_x * (x - low_x) / (span_x or 1), HEIGHT - MARGIN - room_y * (y - low_y) / (span_y or 1))
+        for x, y in places
+    ]
+
+
+def labelled(drawing: WordMap) -> list[bool]:
+    """Which words have room for a label: the names of groups first, then the others in order."""
+    places = on_paper(drawing.places)
+    is_name = [drawing.names[group] == word for word, group in zip(drawing.words, drawing.groups, strict=True)]
+    boxes: list[tuple[float, float, float]] = []  # left, right, middle
+    shown = [False] * len(places)
+    for i in sorted(range(len(places)), key=lambda i: not is_name[i]):
+        x, y = places[i]
+        right = x + LETTER * len(drawing.words[i]) + 12
+        if is_name[i] or not any(x < r and right > x0 and abs(y - y0) < LINE for x0, r, y0 in boxes):
+            boxes.append((x, right, y))
+            shown[i] = True
+    return shown
+
+
+def draw_png(drawing: WordMap) -> bytes:
+    figure, axes = empty_chart(height=6.5)
+    shown = labelled(drawing)
+    for group, name in enumerate(drawing.names):
+        members = [i for i, other in enumerate(drawing.groups) if other == group]
+        xs, ys = ([drawing.places[i][axis] for i in members] for axis in (0, 1))
+        axes.scatter(xs, ys, s=14, color=colour_of(group), label=plain(name))
+    for i, (x, y) in enumerate(drawing.places):
+        if shown[i]:
+            bold = drawing.words[i] == drawing.names[drawing.groups[i]]
+            axes.annotate(
+                plain(drawing.words[i]), (x, y), xytext=(3, 2), textcoords="offset points", fontsize=9 if bold else 7,
+                fontweight="bold" if bold else "normal", color=colour_of(drawing.groups[i]),
+            )  # fmt: skip
+    axes.set_xlabel(drawing.axes[0])
+    axes.set_ylabel(drawing.axes[1])
+    axes.set_title(plain(drawing.title))
+    return finish(figure, with_legend=True)
+
+
+def plain(text: str) -> str:
+    """For matplotlib, to which $ begins a formula, and _ a name that is not shown in a legend."""
+    text = text.replace("$", r"\$")
+    return f"\u200b{text}" if text.startswith("_") else text
+
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem; color: #222; }
+svg { width: 100%; max-width: 1200px; border: 1px solid #ddd; }
+text { font: 12px system-ui, sans-serif; }
+text.name { font-weight: bold; font-size: 15px; }
+g.word text.hidden { visibility: hidden; }
+g.word:hover text.hidden, g.word:focus text.hidden { visibility: visible; }
+svg.chosen g.word { opacity: 0.15; }
+svg.chosen g.word.in { opacity: 1; }
+#says { min-height: 3em; }
+"""
+
+# What is pointed at is told by textContent: a word of the file is never read as HTML.
+SCRIPT = """
+const svg = document.querySelector("svg"), says = document.getElementById("says"), hint = says.textContent;
+const words = [...document.querySelectorAll("g.word")];
+const said = JSON.parse(document.getElementById("data").textContent);
+const point = (one) => {
+  svg.classList.toggle("chosen", Boolean(one));
+  for (const other of words) other.classList.toggle("in", Boolean(one) && other.dataset.group === one.dataset.group);
+  says.textContent = one ? said[words.indexOf(one)] : hint;
+};
+for (const word of words) {
+  word.addEventListener("pointerenter", () => point(word));
+  word.addEventListener("focus", () => point(word));
+  word.addEventListener("pointerleave", () => point(null));
+  word.addEventListener("blur", () => point(null));
+}
+"""
+
+
+def draw_html(drawing: WordMap) -> str:
+    """The page; it loads nothing and can send nothing."""
+    shown, places = labelled(drawing), on_paper(drawing.places)
+    marks = "\n".join(mark(drawing, i, place, shown[i]) for i, place in enumerate(places))
+    data = json.dumps(list(drawing.says), ensure_ascii=False).replace("<", "\\u003c")  # no </script> inside
+    title = escape(drawing.title)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">\n{marks}\n</svg>\n'
+        f'<p>{escape(drawing.axes[0])}; {escape(drawing.axes[1])}</p>\n<p id="says">Point at a word.</p>\n'
+        f'<script type="application/json" id="data">{data}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n'
+    )
+
+
+def mark(drawing: WordMap, i: int, place: tuple[float, float], shown: bool) -> str:
+    word, group = drawing.words[i], drawing.groups[i]
+    kind = "name" if drawing.names[group] == word else "" if shown else "hidden"
+    x, y = place
+    return (
+        f'<g class="word" data-group="{group}" tabindex="0" fill="{colour_of(group)}">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
+        f'<text x="{x + 6:.1f}" y="{y + 4:.1f}" class="{kind}">{escape(word)}</text></g>'
+    )

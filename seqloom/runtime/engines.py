@@ -1,0 +1,92 @@
+"""Which engine runs a model: CTranslate2 where the folder has its form of the weights, else torch, perhaps hastened.
+
+auto          the fastest that is there and fits
+ctranslate2   engine/ of the folder, or an error that says what is wrong with it
+recurrent     torch with a faster step, for recurrent models on a CPU
+torch         the reference: the weights themselves, through the contract of models
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from seqloom.errors import ModelError, UsageError, did_you_mean
+from seqloom.runtime.engine_folder import FOLDER, has_engine, read_manifest, why_not
+from seqloom.runtime.folder import RunFolder, load_model
+
+if TYPE_CHECKING:
+    from seqloom.models.api import Seq2Seq
+    from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
+    from seqloom.runtime.requests import Engine
+
+ENGINES = ("auto", "ctranslate2", "recurrent", "torch")
+MOST_THREADS = 1024  # more is a slip of the keyboard
+Notice = Callable[[str], None]
+
+
+def check_request(engine: str, threads: int | None) -> None:
+    if engine not in ENGINES:
+        raise UsageError(f"engine = {engine!r}: want {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"threads = {threads}: want 1 to {MOST_THREADS}")
+
+
+def open_ctranslate2(
+    runs: Sequence[RunFolder], engine: str, threads: int | None, device: str, notice: Notice
+) -> "CTranslate2Engine | None":
+    """The engine of one model on a CPU; None where torch must answer, with a notice if nobody asked for that."""
+    must = engine == "ctranslate2"
+    if engine in ("torch", "recurrent") or (not must and not has_engine(runs[0].path)):
+        return None
+    fault = "an ensemble needs the torch engine" if len(runs) > 1 else why_not(runs[0].config)
+    if device != "cpu" and not fault:
+        fault = f"on device {device} the torch engine answers"
+    try:
+        if fault:
+            raise ModelError(f"{runs[0].path / FOLDER}: {fault}")
+        return load_ctranslate2(runs[0], threads or usable_cores())
+    except ModelError as error:
+        if must:
+            raise
+        notice(f"{error} The torch engine answers until then." if not fault else f"{fault}.")
+        return None
+
+
+def load_ctranslate2(run: RunFolder, threads: int) -> "CTranslate2Engine":
+    from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
+
+    manifest = read_manifest(run)
+    has_shortlist = "vmap.txt" in manifest["files"]
+    size = run.config.decode.batch_size
+    return CTranslate2Engine(run.path / FOLDER, run.tokenizers, size, threads, shortlist=has_shortlist)
+
+
+def hasten(model: "Seq2Seq", engine: str, batch_size: int) -> "Engine | None":
+    """The engine of a recurrent model on a CPU; None where the reference engine answers."""
+    from seqloom.models.rnn import RecurrentSeq2Seq
+    from seqloom.runtime.engine_torch import RecurrentEngine
+
+    if isinstance(model, RecurrentSeq2Seq) and engine != "torch" and next(model.parameters()).is_cpu:
+        return RecurrentEngine(model, batch_size)
+    if engine == "recurrent":
+        raise UsageError("engine = 'recurrent' is for one recurrent model on a CPU; use auto")
+    return None
+
+
+def load_torch_model(runs: Sequence[RunFolder], threads: int | None, device: str) -> "Seq2Seq":
+    """The model of the folder, or an ensemble of several. `threads` holds for the whole process: torch has one pool."""
+    import torch
+
+    from seqloom.decode.ensemble import Ensemble
+    from seqloom.runtime.engine_torch import find_device
+
+    place = find_device(device)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    members = [load_model(run) for run in runs]
+    model = Ensemble(members) if len(members) > 1 else members[0]
+    return model.to(place)
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

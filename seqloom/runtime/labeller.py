@@ -1,0 +1,92 @@
+"""Text in, labels out: a trained classifier or tagger.
+
+labeller = Labeller.load("runs/x")
+labeller.label(["a fine film", "a dull one"])     -> ["pos", "neg"]; a tagger: ["DET ADJ NOUN", ...], one a word
+labeller.probabilities(["a fine film"])           -> [(labels,)]; a tagger: [(words, labels)]
+labeller.labels                                   -> the names of those columns
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seqloom.errors import UsageError
+from seqloom.runtime.parts import Translation
+from seqloom.runtime.reading import Pieces, ReaderModel, cut_at_words
+from seqloom.text.labels import as_written
+from seqloom.text.tags import last_pieces
+from seqloom.text.vocabulary import FIRST_WORD
+
+Probabilities = NDArray[np.float32]
+
+
+class Labeller(ReaderModel):
+    """A text that is longer than the model takes is read in parts, cut between words."""
+
+    tasks = ("classify", "tag")
+
+    @cached_property
+    def labels(self) -> list[str]:
+        target = self.tokenizers.target
+        names = [target.decode([index]) for index in range(FIRST_WORD, len(target))]
+        return names if self.tags_words else [as_written(name) for name in names]
+
+    @property
+    def tags_words(self) -> bool:
+        return self.config.task.name == "tag"
+
+    def label(self, texts: Sequence[str]) -> list[str]:
+        """The label of each text, or the tags of its words with a blank between; of an empty text nothing."""
+        return [found[0].text for found in self.hypotheses(texts)]
+
+    def probabilities(self, texts: Sequence[str]) -> list[Probabilities]:
+        """For each text p(label), (labels,); of a tagger for each word, (words, labels)."""
+        pieces = self.pieces(texts)
+        parts = [[text.ids[part] for part in cut_at_words(text.words, self.config.data.max_tokens)] for text in pieces]
+        found = iter(self.read([ids for text in parts for ids in text]))
+        read = [[next(found) for _ in text] for text in parts]
+        if self.tags_words:
+            counts = [len(text.split()) for text in texts]
+            return [at_words(*text).numpy() for text in zip(read, pieces, counts, strict=True)]
+        return [mean_of(*text).numpy() for text in zip(read, parts, strict=True)]
+
+    def answers(self, texts: list[str], n_best: int) -> list[list[Translation]]:
+        if n_best > 1 and self.tags_words:
+            self.refuse("n_best")
+        if not 1 <= n_best <= len(self.labels):
+            raise UsageError(f"--n-best {n_best}: the model knows {len(self.labels)} labels")
+        return [self.rank(found, n_best) for found in self.probabilities(texts)]
+
+    def rank(self, found: Probabilities, n_best: int) -> list[Translation]:
+        """The n_best labels, or the most probable tags as one answer; the score is the (mean) log-probability."""
+        if self.tags_words:
+            tags = found.argmax(-1)
+            log_probs = log_of(found[np.arange(len(tags)), tags])
+            text = " ".join(self.labels[tag] for tag in tags)
+            return [Translation(text, float(log_probs.mean()), float(log_probs.sum()))]
+        best = np.argsort(-found, kind="stable")[:n_best]
+        return [Translation(self.labels[label], *[float(log_of(found[label]))] * 2) for label in best]
+
+
+def log_of(probability: Any) -> Any:
+    """Of what is less than a float can hold, the log of the least it can."""
+    return np.log(np.maximum(probability, np.finfo(np.float32).tiny))
+
+
+def mean_of(read: list[Tensor], parts: list[list[int]]) -> Tensor:
+    """The parts of a long text vote, each with its length: (V,)"""
+    weights = torch.tensor([len(ids) + 2.0 for ids in parts])
+    return (weights[:, None] * torch.cat(read)).sum(0) / weights.sum()
+
+
+def at_words(read: list[Tensor], pieces: Pieces, num_words: int) -> Tensor:
+    """What is said at the last piece of each word; of a word without a piece what is said at the begin. (words, V)"""
+    begin = read[0][:1]
+    by_place = torch.cat([begin, *(part[1:-1] for part in read)])  # without BOS and EOS of the parts
+    places = last_pieces(pieces.words, num_words)
+    return by_place[[0 if place is None else place + 1 for place in places]]

@@ -1,0 +1,74 @@
+"""Language modelling: what comes next in a text.
+
+    loss = - sum_t log p(y_t | y_<t)
+
+A GPT reads each window from nothing. A recurrent network carries its state from window to window, but no gradient:
+back-propagation through time is truncated at the window (Williams and Peng 1990),
+
+    d loss_t / d theta = sum_s (d loss_t / d h_t) (d h_t / d h_s) (d h_s / d theta),    s = window's first token .. t
+"""
+
+from collections.abc import Callable, Iterator
+
+from torch import Tensor, nn
+
+from seqloom.data.store import Store
+from seqloom.data.windows import StoredText, Windows
+from seqloom.models.api import LanguageModel, State
+from seqloom.nn.loss import Loss
+from seqloom.tasks.api import Task, token_loss
+
+
+class Language(Task):
+    def __init__(self, window: int, carries: bool) -> None:
+        self.window, self.carries = window, carries
+        self.state: State = None
+        self.saved: dict[str, Tensor] = {}  # of a checkpoint, until the model is there to say which is which
+
+    def batches(self, store: Store, batch_tokens: int, seed: int) -> StoredText:
+        return StoredText(store, self.window, batch_tokens, carries=self.carries, seed=seed)
+
+    def loss(self, model: nn.Module, batch: Windows, smoothing: float = 0.0, progress: float = 0.0) -> Loss:
+        assert isinstance(model, LanguageModel)
+        hidden, after = model.read(batch.inputs, self.state_before(model, batch))
+        if self.carries:
+            self.state = each_tensor(Tensor.detach, after)  # the cut: the value goes on, the gradient does not
+        return token_loss(model, hidden.flatten(0, 1), batch.targets.flatten(), smoothing)
+
+    def state_before(self, model: LanguageModel, batch: Windows) -> State:
+        if batch.fresh:
+            self.saved = {}
+            return model.begin(len(batch.inputs))
+        if self.saved:
+            tensors = iter([self.saved[name] for name in sorted(self.saved)])
+            nothing = model.begin(len(batch.inputs))
+            self.state, self.saved = each_tensor(lambda zeros: next(tensors).to(zeros.device), nothing), {}
+        return self.state
+
+    def carried(self) -> dict[str, Tensor]:
+        if self.saved:
+            return self.saved
+        return {f"state.{place:04d}": tensor for place, tensor in enumerate(tensors_of(self.state))}
+
+    def carry_on(self, tensors: dict[str, Tensor]) -> None:
+        self.saved = tensors
+
+
+def each_tensor(change: Callable[[Tensor], Tensor], state: State) -> State:
+    """The same nest with every tensor changed, in one order always."""
+    if isinstance(state, Tensor):
+        return change(state)
+    if isinstance(state, dict):
+        return {name: each_tensor(change, part) for name, part in state.items()}
+    if isinstance(state, (tuple, list)):
+        return type(state)(each_tensor(change, part) for part in state)
+    return state
+
+
+def tensors_of(state: State) -> Iterator[Tensor]:
+    """Those that `each_tensor` changes, in its order."""
+    if isinstance(state, Tensor):
+        yield state
+    elif isinstance(state, (dict, tuple, list)):
+        for part in state.values() if isinstance(state, dict) else state:
+            yield from tensors_of(part)

@@ -1,0 +1,93 @@
+"""Measure a denoiser: noise texts it has not seen, always alike, let it restore them, and compare with the texts."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqloom.workflows.evaluated_pairs import read_pairs
+
+if TYPE_CHECKING:
+    from seqloom.evaluate.metrics import Measurement
+    from seqloom.evaluate.report import Report
+    from seqloom.runtime.translator import Translator
+
+SEED = 1
+HIDDEN = "_"  # how a mask is shown
+
+
+def evaluate_denoise(
+    folder: Path,
+    pairs: str,
+    *,
+    columns: str | None = None,
+    threads: int | None = None,
+    allow_loss: bool = False,
+    say: Callable[[str], None],
+) -> "Report":
+    """Perplexity of the texts given their noised forms, and how near what is restored comes, beside the noise alone."""
+    from seqloom.data.corpus import CorpusSpec
+    from seqloom.evaluate.report import make_report
+    from seqloom.evaluate.testset import Item
+    from seqloom.runtime.translator import Translator
+
+    translator = Translator.load(folder, threads)
+    rows, excluded = read_pairs(CorpusSpec.parse(pairs, columns, form="text"), translator.config.data, allow_loss, say)
+    tokenizer, most = translator.tokenizers.source, translator.config.data.max_tokens
+    encoded = zip(rows, tokenizer.encode_batch([row.source for row in rows]), strict=True)
+    known = [(row, ids) for row, ids in encoded if 0 < len(ids) <= most]
+    texts = [ids for _, ids in known]
+    noised = add_noise(translator, texts)
+    start = time.perf_counter()
+    found = translator.search(noised)
+    seconds = time.perf_counter() - start
+    left = [tokenizer.decode(ids) for ids in noised]
+    return make_report(
+        [
+            Item((row.line,), show_noised(translator, ids), (row.source,))
+            for (row, _), ids in zip(known, noised, strict=True)
+        ],
+        [tokenizer.decode(best.ids) for best, *_ in found],
+        task="denoise",
+        rival=("noise as it is", left),
+        known={"perplexity": measure_perplexity(translator, noised, texts)},
+        about={name: translator.facts.get(name) for name in ("params", "step", "data_hash")}
+        | {"model": str(folder), "pairs": pairs, "excluded": excluded, "too_long": len(rows) - len(known)}
+        | {"beam": translator.options().beam, "sentences_per_second": len(known) / seconds},
+    )
+
+
+def add_noise(translator: "Translator", texts: list[list[int]]) -> list[list[int]]:
+    """The noise of the model's own settings."""
+    import numpy as np
+
+    from seqloom.data.noise import infill, permute_sentences, sentence_ends
+
+    task, tokenizer, random = translator.config.task, translator.tokenizers.source, np.random.default_rng(SEED)
+    ids, lengths = np.concatenate([np.array(text) for text in texts]), np.array([len(text) for text in texts])
+    if task.permute:
+        ids = permute_sentences(ids, lengths, sentence_ends(tokenizer.pieces(range(len(tokenizer)))), random)
+    ids, lengths = infill(ids, lengths, task.hide, random)
+    return [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])]
+
+
+def show_noised(translator: "Translator", ids: list[int]) -> str:
+    from seqloom.text.tokenizer import BLANK
+    from seqloom.text.vocabulary import MASK
+
+    pieces = translator.tokenizers.source.pieces(ids)
+    shown = [f" {HIDDEN} " if index == MASK else piece for index, piece in zip(ids, pieces, strict=True)]
+    return " ".join("".join(shown).replace(BLANK, " ").split())
+
+
+def measure_perplexity(translator: "Translator", sources: list[list[int]], targets: list[list[int]]) -> "Measurement":
+    from seqloom.evaluate.metrics import perplexity
+    from seqloom.runtime.scoring import token_log_probs
+    from seqloom.runtime.teacher_forcing import forced_batches
+
+    log_probs: list[Any] = [0.0] * len(sources)
+    for batch in forced_batches(list(zip(sources, targets, strict=True)), translator.device):
+        lengths = batch.tgt_mask.sum(1).tolist()
+        for row, part in zip(batch.rows, token_log_probs(translator.model, batch).split(lengths), strict=True):
+            log_probs[row] = float(part.double().sum())
+    return perplexity(log_probs, [len(ids) + 1 for ids in targets])  # </s> is one of them

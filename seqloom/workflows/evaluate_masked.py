@@ -1,0 +1,102 @@
+"""Measure a masked model: hide words of texts it has not seen, always the same ones, and ask for them."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqloom.workflows.evaluate_labels import Say, describe, tell_seen
+from seqloom.workflows.evaluated_pairs import read_pairs
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from seqloom.data.batch import Batch
+    from seqloom.evaluate.label_report import LabelReport
+    from seqloom.runtime.gap_filler import GapFiller
+
+SEED = 1
+
+
+def evaluate_masked(
+    folder: Path,
+    pairs: str,
+    *,
+    columns: str | None = None,
+    threads: int | None = None,
+    allow_loss: bool = False,
+    say: Say,
+) -> "LabelReport":
+    """Loss and accuracy at the hidden words, with intervals over texts."""
+    from seqloom.data.corpus import CorpusSpec
+    from seqloom.evaluate.label_report import LabelReport, doubts, mean, share
+    from seqloom.evaluate.significance import estimate
+    from seqloom.runtime.gap_filler import GapFiller
+
+    reader = GapFiller.load(folder, threads)
+    spec = CorpusSpec.parse(pairs, columns, form="text")
+    rows, excluded = read_pairs(spec, reader.config.data, allow_loss, say)
+    texts = [row.source for row in rows]
+    start = time.perf_counter()
+    counts = ask(reader, texts)
+    seconds = time.perf_counter() - start
+    hidden, right, nll = counts.T
+    seen, warnings = tell_seen(folder, reader, texts)
+    return LabelReport(
+        task="masked",
+        scores=estimate({"loss": mean(nll, hidden), "accuracy": share(right, hidden)}),
+        texts=len(texts),
+        places=int(hidden.sum()),
+        labels=[],
+        confusions={},
+        mistakes=[],
+        warnings=[*warnings, *doubts(len(texts))],
+        about=describe(reader, len(texts), seconds)
+        | {"model": str(folder), "pairs": pairs, "excluded": excluded, "seen_in_training": seen},
+    )
+
+
+def ask(reader: "GapFiller", texts: Sequence[str]) -> "np.ndarray[Any, Any]":
+    """For each text: words hidden, words found, -log p of the hidden ones."""
+    import numpy as np
+    import torch
+
+    from seqloom.tasks.masked import hide
+    from seqloom.text.vocabulary import FIRST_WORD
+
+    counts = np.zeros((len(texts), 3))
+    vocab_size = reader.model.target_vocab_size
+    with torch.inference_mode(), torch.random.fork_rng(devices=[]):
+        for number, batch in enumerate(batches_of(reader, texts)):
+            torch.manual_seed(SEED + number)
+            asked = hide(batch, reader.config.task.hide, vocab_size).to(reader.device)
+            logits = reader.model.project(reader.model.hidden(asked.src, asked.src_mask)[asked.tgt_mask])
+            wanted = asked.tgt_out[asked.tgt_mask]
+            nll = torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
+            found = logits[:, FIRST_WORD:].argmax(-1) + FIRST_WORD == wanted
+            owner = asked.indices[asked.tgt_mask.nonzero()[:, 0]]
+            told = torch.stack([torch.ones_like(nll), found.float(), nll], 1)
+            np.add.at(counts, owner.cpu().numpy(), told.double().cpu().numpy())
+    return counts
+
+
+def batches_of(reader: "GapFiller", texts: Sequence[str]) -> "Iterator[Batch]":
+    """The texts as BOS x EOS, in parts that fit, sorted by length; `indices` are their places."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    from seqloom.data.batch import Batch
+    from seqloom.runtime.reading import cut_at_words
+    from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD, PAD
+
+    parts = [
+        (place, text.ids[part])
+        for place, text in enumerate(reader.pieces(texts))
+        for part in cut_at_words(text.words, reader.config.data.max_tokens)
+    ]
+    parts.sort(key=lambda part: len(part[1]))
+    size = reader.config.decode.batch_size
+    for start in range(0, len(parts), size):
+        places, rows = zip(*parts[start : start + size], strict=True)
+        src = pad_sequence([torch.tensor([BOS, *ids, EOS]) for ids in rows], batch_first=True, padding_value=PAD)
+        yield Batch(src, src != PAD, src[:, :0], src, src >= FIRST_WORD, torch.tensor(places))

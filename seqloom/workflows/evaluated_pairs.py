@@ -1,0 +1,33 @@
+"""What a file to evaluate on holds: its usable records, and an account of the others."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from seqloom.errors import DataError
+
+if TYPE_CHECKING:
+    from seqloom.config import DataConfig
+    from seqloom.data.corpus import CorpusSpec, Pair
+
+
+def read_pairs(
+    spec: "CorpusSpec", config: "DataConfig", allow_loss: bool, say: Callable[[str], None]
+) -> tuple[list["Pair"], dict[str, int]]:
+    """The records, and how many lines were left out for which reason; what the doctor calls hard is refused."""
+    from seqloom.data.corpus import Pair, checked_rows
+    from seqloom.data.doctor import account
+    from seqloom.data.findings import Finding
+
+    pairs: list[Pair] = []
+    faults: dict[str, Finding] = {}
+    for row in checked_rows(spec, config, references=True):
+        if isinstance(row, Pair):
+            pairs.append(row)
+        else:
+            faults.setdefault(row.kind, Finding(row.kind)).add(row.line, row.detail)
+    found = account(spec, len(pairs), faults, allow_loss)
+    if found.hard:
+        raise DataError(f"{found.render()}\n`seqloom doctor {spec.name}` tells more; nothing was evaluated.")
+    if found.findings:
+        say(found.render())
+    return pairs, found.unusable

@@ -1,0 +1,137 @@
+"""seqloom import: a Marian-type model (OPUS-MT) becomes a model folder; other types go to `import_public`.
+
+config.json, model.safetensors, source.spm, target.spm and vocab.json. Their ids are numbered anew: <pad>, <s>, </s>,
+<unk>, then the others in their order. Their decoder begins with <pad>,
+so our <s> is a copy of that row; it is never written.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqloom.config import build_config, dump_config
+from seqloom.errors import ModelError
+from seqloom.text.vocabulary import BOS, SPECIALS
+from seqloom.workflows.import_public import (
+    ACTIVATIONS,
+    WEIGHTS,
+    Numbers,
+    import_public,
+    read_json,
+    refuse_pickles,
+    refuse_used,
+)
+
+if TYPE_CHECKING:
+    from seqloom.config import Config
+    from seqloom.text.sides import Tokenizers
+
+NEVER = -1e9  # a logit that adds nothing to any softmax
+SHARED = (
+    "model.shared.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+    "lm_head.weight",
+)
+
+
+def import_model(folder: Path, out: Path) -> dict[str, Any]:
+    """Write the model of `folder` into `out`; what run.json says of it."""
+    about = read_json(folder / "config.json")
+    if about.get("model_type") != "marian":
+        return import_public(folder, out)
+    refuse_used(out)
+    refuse_pickles(folder)
+    config = marian_settings(Numbers(folder / "config.json", about), about)
+    vocabulary, theirs = read_vocabulary(folder)
+    return write_folder(out, folder, config, read_tokenizers(folder, vocabulary), theirs)
+
+
+def marian_settings(numbers: Numbers, about: dict[str, Any]) -> "Config":
+    alike = ("attention_heads", "ffn_dim")
+    for name in alike:
+        if numbers.size(f"encoder_{name}") != numbers.size(f"decoder_{name}"):
+            raise ModelError(f"{numbers.file}: encoder_{name} and decoder_{name} differ; ours are the same")
+    if not about.get("share_encoder_decoder_embeddings", True) or not about.get("tie_word_embeddings", True):
+        raise ModelError(f"{numbers.file}: separate vocabularies or tables; only one that both sides share is read")
+    places = numbers.size("max_position_embeddings")
+    return build_config(
+        {
+            "data": {"max_tokens": places - 1, "source_lang": "", "target_lang": ""},
+            "text": {"tokenizer": "foreign", "vocab_size": numbers.size("vocab_size") + 1, "joint": True},
+            "train": {"batch_tokens": max(4096, places + 1)},
+            "model": {
+                "kind": "transformer", "norm": "post", "positions": "sinusoidal", "tied": True,
+                "layers": numbers.size("encoder_layers"), "decoder_layers": numbers.size("decoder_layers"),
+                "width": numbers.size("d_model"), "heads": numbers.size("encoder_attention_heads"),
+                "ffn_size": numbers.size("encoder_ffn_dim"), "embed_scale": bool(about.get("scale_embedding")),
+                "activation": numbers.choice("activation_function", ACTIVATIONS),
+                "dropout": numbers.fraction("dropout", 0.1),
+            },
+        },
+        where=str(numbers.file),
+    )  # fmt: skip
+
+
+def read_vocabulary(folder: Path) -> tuple[list[str], list[int]]:
+    """Every piece by our id, and their id of each."""
+    ids = read_json(folder / "vocab.json")
+    if not all(type(index) is int for index in ids.values()) or sorted(ids.values()) != list(range(len(ids))):
+        raise ModelError(f"{folder / 'vocab.json'}: want each id from 0 on once")
+    missing = [token for token in ("<pad>", "</s>", "<unk>") if token not in ids]
+    if missing or SPECIALS[BOS] in ids:
+        raise ModelError(f"{folder / 'vocab.json'}: {missing or SPECIALS[BOS]}: want <pad>, </s> and <unk>, and no <s>")
+    first = [ids["<pad>"], ids["<pad>"], ids["</s>"], ids["<unk>"]]
+    by_id = {index: piece for piece, index in ids.items()}
+    rest = [index for index in range(len(ids)) if index not in first]
+    return [*SPECIALS, *(by_id[index] for index in rest)], first + rest
+
+
+def read_tokenizers(folder: Path, vocabulary: list[str]) -> "Tokenizers":
+    from seqloom.text.sentencepiece import SentencePieceTokenizer
+    from seqloom.text.sides import Tokenizers
+
+    sides = []
+    for side in ("source", "target"):
+        file = folder / f"{side}.spm"
+        try:
+            sides.append(SentencePieceTokenizer(file.read_bytes(), vocabulary))
+        except OSError as error:
+            raise ModelError(f"{file}: cannot be read: {error.strerror}") from None
+        except ModelError as error:
+            raise ModelError(f"{file}: {error}") from None
+    return Tokenizers(*sides)
+
+
+def write_folder(
+    out: Path, folder: Path, config: "Config", tokenizers: "Tokenizers", theirs: list[int]
+) -> dict[str, Any]:
+    import numpy as np
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file, save_file
+
+    from seqloom.runtime.hugging_face import alternate, from_hugging_face, take
+    from seqloom.workflows.finish import write_facts
+
+    try:
+        found = load_file(folder / WEIGHTS)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{folder / WEIGHTS}: damaged or cut short ({error}). Fetch it again.") from None
+    table = take(found, next((name for name in SHARED if name in found), SHARED[0]))
+    if len(table) <= max(theirs) or table.shape[1] != config.model.width:
+        raise ModelError(
+            f"{folder / WEIGHTS}: word vectors of shape {list(table.shape)} do not fit vocab.json, d_model"
+        )
+    bias = found.get("final_logits_bias", np.zeros((1, len(table)), np.float32))[0, theirs].copy()
+    bias[BOS] = NEVER
+    ours = from_hugging_face(found, config)
+    ours |= {"output.weight": np.ascontiguousarray(table[theirs][:, alternate(table.shape[1])]), "output.bias": bias}
+    out.mkdir(parents=True, exist_ok=True)
+    tokenizers.save(out)
+    (out / "config.toml").write_text(dump_config(config), "utf-8")
+    facts = {
+        "params": sum(tensor.size for tensor in ours.values()), "step": 0, "finished": True, "weights": "imported",
+        "origin": folder.name,
+    }  # fmt: skip
+    write_facts(out, facts)
+    save_file(ours, out / WEIGHTS, metadata={"format": "pt"})
+    return facts

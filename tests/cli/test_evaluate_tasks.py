@@ -1,0 +1,77 @@
+"""`seqloom evaluate` of models that summarise, talk, pronounce or restore: each by its own measures."""
+
+import json
+import math
+
+import pytest
+
+from seqloom.cli.app import main
+from seqloom.runtime.scoring import log_probs
+from seqloom.runtime.translator import Translator
+
+
+@pytest.fixture
+def evaluate(capsys):
+    def run(*words):
+        code = main(["evaluate", *map(str, words), "--allow-loss"])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_a_summary_is_compared_with_the_first_sentence(evaluate, random_model, tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text("The cat sat. It ran.\tThe cat sat\nA dog. No.\tA small dog\n", "utf-8")
+    code, out, _ = evaluate(random_model("task.name=summarise"), file, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert list(found)[:3] == ["rouge_1", "rouge_2", "rouge_l"]
+    assert found["against"]["name"] == "first sentence"
+    assert found["against"]["scores"]["rouge_1"]["score"] == pytest.approx(100 * (1 + 4 / 5) / 2)
+    _, out, _ = evaluate(random_model("task.name=summarise"), file)
+    assert "ROUGE-1 (+)" in out
+    assert "first sentence" in out
+
+
+def test_a_dialogue_tells_perplexity_and_diversity(evaluate, random_model, tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text("a cat\tthe mat\na cat\tno\nthe dog\tran\n", "utf-8")
+    folder = random_model("task.name=dialogue")
+    code, out, _ = evaluate(folder, file, "--json")
+    assert code == 0
+    found = json.loads(out)
+    translator = Translator.load(folder)
+    pairs = [("a cat", "the mat"), ("a cat", "no"), ("the dog", "ran")]  # both answers to the first count
+    tokens = sum(len(translator.tokenizers.target.encode(target)) + 1 for _, target in pairs)
+    want = math.exp(-sum(log_probs(translator, *zip(*pairs, strict=True))) / tokens)
+    assert found["perplexity"]["score"] == pytest.approx(want, rel=1e-5)
+    assert found["diversity"]["distinct_1"][1] == 100  # "the mat", "ran": three different words
+    _, out, _ = evaluate(folder, file)
+    assert "perplexity (-)" in out
+    assert "distinct-2" in out
+
+
+def test_a_pronunciation_is_right_when_any_matches(evaluate, random_model, tmp_path):
+    folder = random_model("task.name=pronounce")
+    said = Translator.load(folder).translate("cat")
+    file = tmp_path / "test.tsv"
+    file.write_text(f"cat\tK AE T\ncat\t{said}\ndog\tD AO G\n", "utf-8")
+    found = json.loads(evaluate(folder, file, "--json")[1])
+    assert list(found)[:2] == ["phoneme_error_rate", "word_error_rate"]
+    assert found["word_error_rate"]["score"] == 50
+    assert found["sentences"] == 2
+
+
+def test_a_denoiser_is_asked_to_restore_the_same_noise_each_time(evaluate, random_model, tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text("the cat sat. a dog ran!\na small dog\n\nthe mat\n", "utf-8")
+    folder = random_model("task.name=denoise", "task.hide=0.4", "task.permute=true")
+    first, again = (json.loads(evaluate(folder, file, "--json")[1]) for _ in range(2))
+    assert list(first)[:3] == ["perplexity", "chrf", "exact_match"]
+    assert first["perplexity"] == again["perplexity"]
+    assert first["against"]["name"] == "noise as it is"
+    assert first["against"]["scores"]["chrf"]["score"] > first["chrf"]["score"]  # these weights are random
+    assert "_" in " ".join(bad["source"] for bad in first["worst"])
+    code, _, err = evaluate(folder, file, "--beam", "2")
+    assert code == 2
+    assert "leave that out" in err

@@ -1,0 +1,136 @@
+"""generate and evaluate of language models, by the command line."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LANGUAGE = ("task.name=language", "task.window=16", "train.batch_tokens=64")
+TEXT = "the cat sat on the mat\n\na small dog ran\nle chat dort là\n"
+
+
+@pytest.fixture(scope="module", params=["gpt", "rnn"])
+def folder(request: pytest.FixtureRequest, random_model: Callable[..., Path]) -> Path:
+    return random_model(*LANGUAGE, f"model.kind={request.param}")
+
+
+def call(*words: object) -> int:
+    from seqloom.cli.app import main
+
+    return main([str(word) for word in words])
+
+
+def test_generate_prints_the_prompt_and_what_follows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("generate", folder, "--prompt", "the cat", "--tokens", 20, "--seed", 3) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("the cat") and text.endswith("\n") and len(text) > 12
+    assert call("generate", folder, "--prompt", "the cat", "--tokens", 20, "--seed", 3, "--num", 2) == 0
+    first, second = capsys.readouterr().out.split("\n---\n")
+    assert first == text[:-1] and second.startswith("the cat") and second[:-1] != first
+
+
+def test_generate_from_a_file_and_from_nothing(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_bytes(b"\xef\xbb\xbfthe cat\r\nsat\n")
+    assert call("generate", folder, "--prompt-file", file, "--tokens", 5) == 0
+    assert capsys.readouterr().out.startswith("the cat\nsat")
+    assert call("generate", folder, "--tokens", 5, "--top-k", 3, "--top-p", 0.9, "--temperature", 0.5) == 0
+    assert capsys.readouterr().out.endswith("\n")
+    file.write_bytes(b"a\xff")
+    assert call("generate", folder, "--prompt-file", file) == 2
+    assert "no UTF-8 at byte 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--prompt", "a", "--prompt-file", "b"), "give one of them"),
+        (("--num", "0"), "at least 1"),
+        (("--tokens", "0"), "at least 1 token"),
+        (("--temperature", "0"), "temperature"),
+        (("--seed", "-1"), "seed"),
+        (("--prompt-file", "nowhere.txt"), "no such file"),
+        (("--threads", "0"), "threads"),
+    ],
+)
+def test_generate_refuses(
+    words: tuple[str, ...], said: str, random_model: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("generate", random_model(*LANGUAGE, "model.kind=rnn"), *words) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err and shown.out == ""
+
+
+def test_each_verb_names_the_other(
+    random_model: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("generate", random_model("model.kind=rnn"), "--prompt", "a") == 2
+    assert "seqloom translate" in capsys.readouterr().err
+    (tmp_path / "a.txt").write_text("a\n")
+    assert call("translate", random_model(*LANGUAGE, "model.kind=rnn"), tmp_path / "a.txt") == 2
+    assert "seqloom generate" in capsys.readouterr().err
+
+
+def evaluate(folder: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert call("evaluate", folder, text, "--json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_evaluate_tells_perplexity_and_bits(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT * 30, "utf-8")
+    found = evaluate(folder, text, capsys)
+    names = ("perplexity", "nats_per_token", "nats_per_character", "bits_per_character")
+    scores = {name: found[name]["score"] for name in names}
+    assert found["lines"] == 120 and found["characters"] == 30 * len(TEXT) and found["tokens"] == 30 * len(TEXT)
+    assert scores["perplexity"] == pytest.approx(math.exp(scores["nats_per_token"]))
+    assert scores["bits_per_character"] == pytest.approx(scores["nats_per_character"] / math.log(2))
+    assert scores["nats_per_token"] == pytest.approx(foreseen(folder, text), rel=1e-4)
+    for name in names:
+        assert found[name]["low"] < scores[name] < found[name]["high"]
+    gpt = "gpt" in (folder / "config.toml").read_text()
+    assert bool(found["with_context"]) == gpt
+    assert call("evaluate", folder, text) == 0
+    shown = capsys.readouterr().out
+    assert f"{scores['bits_per_character']:.4f}" in shown and ("tokens before each" in shown) == gpt
+
+
+def foreseen(folder: Path, text: Path) -> float:
+    """The same by hand, in windows of 16 read from nothing (gpt), or in lanes (rnn)."""
+    import torch
+
+    from seqloom.data.windows import StreamBatches, as_stream
+    from seqloom.runtime.generator import Generator
+
+    generator = Generator.load(folder)
+    stream = as_stream([generator.tokenizer.encode(line) for line in text.read_text("utf-8").split("\n")[:-1]])
+    model, carries, state, total = generator.model, generator.model.context == 0, None, 0.0
+    batches = StreamBatches(stream, 16, 2048 // 16, carries=carries, seed=None)
+    for cut in batches.epoch(0):
+        batch = batches.load(cut)
+        with torch.no_grad():
+            hidden, state = model.read(batch.inputs, model.begin(len(cut.starts)) if cut.fresh else state)
+            log_probs = model.project(hidden).log_softmax(-1)
+        total -= float(log_probs.gather(-1, batch.targets[..., None]).sum())
+    return total / (len(stream) - 1)
+
+
+def test_evaluate_refuses_what_is_for_translations(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT)
+    assert call("evaluate", folder, text, "--beam", 3) == 2
+    assert "leave that out" in capsys.readouterr().err
+    text.write_bytes(b"")
+    assert call("evaluate", folder, text) == 3
+    capsys.readouterr()
+    text.write_bytes(b"a\xff\nb\n")
+    assert call("evaluate", folder, text) == 3
+    assert "line" in capsys.readouterr().err

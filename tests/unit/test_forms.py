@@ -1,0 +1,151 @@
+"""Files of labels, tags and plain text become pairs; what does not fit becomes a fault with its line."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from seqloom.config import DataConfig
+from seqloom.data.corpus import CorpusSpec, Fault, Pair, checked_rows, read_rows
+from seqloom.data.doctor import examine_alone
+from seqloom.data.prepare import prepare
+from seqloom.errors import UsageError
+from seqloom.text.labels import learn_labels
+from seqloom.text.learn import learn_tokenizer
+from seqloom.text.sides import Tokenizers
+from seqloom.text.vocabulary import FIRST_WORD, PAD
+
+
+def rows_of(file: Path, content: str, form: str, columns: str | None = None) -> list[tuple[object, ...]]:
+    file.write_text(content, "utf-8")
+    rows = read_rows(CorpusSpec.parse(str(file), columns, form=form))
+    return [(r.line, r.source, r.target) if isinstance(r, Pair) else (r.line, r.kind, r.detail) for r in rows]
+
+
+def test_a_label_then_a_tab_then_a_text(tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "a.tsv", "very good\ta fine film\nbad\ta  dull one\n", "labelled") == [
+        (1, "a fine film", "very▁good"),
+        (2, "a  dull one", "bad"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["sst.train", "sst.txt", "sst"])
+def test_a_label_then_a_blank_then_a_text(name: str, tmp_path: Path) -> None:
+    assert rows_of(tmp_path / name, "1 a fine film\n0  dull\n\n1\n", "labelled") == [
+        (1, "a fine film", "1"),
+        (2, "dull", "0"),
+        (3, "missing column", "a blank line"),
+        (4, "empty side", "a label ('1') and no text"),
+    ]
+
+
+def test_labels_may_be_packed(tmp_path: Path) -> None:
+    file = tmp_path / "sst.train.gz"
+    file.write_bytes(gzip.compress(b"1 a fine film\n"))
+    assert list(read_rows(CorpusSpec.parse(str(file), form="labelled"))) == [Pair(1, "a fine film", ("1",))]
+
+
+def test_a_tab_in_the_first_line_makes_it_a_table(tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "a.txt", "1\ta fine film\n", "labelled") == [(1, "a fine film", "1")]
+
+
+def test_a_header_and_columns_say_which_is_the_label(tmp_path: Path) -> None:
+    table = "text\tlabel\na fine film\tpos\n"
+    assert rows_of(tmp_path / "a.tsv", table, "labelled")[1:] == [(2, "a fine film", "pos")]
+    assert rows_of(tmp_path / "b.csv", "id,words,kind\n1,a fine film,pos\n", "labelled", "kind,words")[1:] == [
+        (2, "a fine film", "pos")
+    ]
+    assert rows_of(tmp_path / "c.tsv", "a fine film\tpos\n", "labelled", "2,1") == [(1, "a fine film", "pos")]
+    assert rows_of(tmp_path / "d.jsonl", '{"text": "fine", "label": "pos"}\n', "labelled") == [(1, "fine", "pos")]
+
+
+def test_further_columns_are_a_fault_and_no_further_label(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("pos\tfine\tmore\n", "utf-8")
+    (fault,) = checked_rows(CorpusSpec.parse(str(file), form="labelled"), DataConfig(), references=True)
+    assert isinstance(fault, Fault) and fault.kind == "extra column"
+
+
+def test_as_many_tags_as_words(tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "a.tsv", "the end\tDET NOUN\nthe end\tDET\nend\tNOUN PUNCT\n\tDET\n", "tagged") == [
+        (1, "the end", "DET NOUN"),
+        (2, "ragged tags", "2 word(s), 1 tag(s)"),
+        (3, "ragged tags", "1 word(s), 2 tag(s)"),
+        (4, "empty side", "source"),
+    ]
+
+
+def test_tags_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("the end\n", "utf-8")
+    (tmp_path / "tags.txt").write_text("DET NOUN\n", "utf-8")
+    spec = CorpusSpec.parse(f"{tmp_path}/words.txt,{tmp_path}/tags.txt", form="tagged")
+    assert list(read_rows(spec)) == [Pair(1, "the end", ("DET NOUN",))]
+
+
+def test_plain_text_and_running_text(tmp_path: Path) -> None:
+    content = "one\n\n  \ntwo\tthree\n"
+    assert rows_of(tmp_path / "a.txt", content, "text") == [
+        (1, "one", ""),
+        (2, "blank line", ""),
+        (3, "blank line", ""),
+        (4, "two\tthree", ""),
+    ]
+    assert rows_of(tmp_path / "b.txt", content, "stream") == [
+        (1, "one", ""),
+        (2, "", ""),
+        (3, "  ", ""),
+        (4, "two\tthree", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "said"), [("a.txt,a.txt", None, "one file"), ("a.txt", "1,2", "whole lines")]
+)
+def test_plain_text_is_one_file_of_whole_lines(name: str, columns: str | None, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x\n", "utf-8")
+    files = ",".join(f"{tmp_path}/{part}" for part in name.split(","))
+    with pytest.raises(UsageError, match=said):
+        CorpusSpec.parse(files, columns, form="text")
+
+
+def test_blank_lines_part_texts_and_are_not_lost_ones(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one\n\n" * 30, "utf-8")
+    report = examine_alone(CorpusSpec.parse(str(file), form="text"), DataConfig(), allow_loss=False)
+    assert (report.kept, report.total, report.hard) == (30, 30, False)
+
+
+def build(tmp_path: Path, form: str, train: str, valid: str):
+    for name, content in (("train.tsv", train), ("valid.tsv", valid)):
+        (tmp_path / name).write_text(content, "utf-8")
+    specs = [CorpusSpec.parse(str(tmp_path / name), form=form) for name in ("train.tsv", "valid.tsv")]
+    pairs = [row for row in read_rows(specs[0]) if isinstance(row, Pair)]
+    source = learn_tokenizer("bpe", [pair.source for pair in pairs], 270)
+    tokenizers = Tokenizers(source, learn_labels(pair.target for pair in pairs))
+    return tokenizers, *prepare(tmp_path / "store", specs[:1], tokenizers, DataConfig(max_tokens=50), 1, specs[1:])
+
+
+def test_a_store_of_labels_leaves_unknown_ones_out_and_says_where(tmp_path: Path) -> None:
+    tokenizers, train, valid = build(
+        tmp_path, "labelled", "very good\tfine\nbad\tdull\n", "bad\tx\nfair\ty\nso so\tz\n"
+    )
+    assert [train.pair_ids(row)[1] for row in range(2)] == [tokenizers.target.encode(w) for w in ("very▁good", "bad")]
+    assert len(valid) == 1
+    assert valid.account.excluded == {"unknown label": 2}
+    excluded = (tmp_path / "store" / "excluded.tsv").read_text("utf-8")
+    assert f"{tmp_path}/valid.tsv\t2\tunknown label: fair\n" in excluded
+    assert f"{tmp_path}/valid.tsv\t3\tunknown label: so▁so\n" in excluded
+
+
+def test_a_store_of_tags_is_as_long_on_both_sides(tmp_path: Path) -> None:
+    train = "the unlikely end\tDET ADJ NOUN\nan\u2003end\x1cof\tDET NOUN ADP\n"  # blanks of all sorts part words
+    tokenizers, store, valid = build(tmp_path, "tagged", train, "end zzz\tNOUN X\nend\tNOUN\n")
+    for row, words in enumerate((3, 3)):
+        source, target = store.pair_ids(row)
+        assert len(source) == len(target)
+        assert len([tag for tag in target if tag >= FIRST_WORD]) == words
+        assert set(target) & {1, 2, 3} == set()
+        assert len([tag for tag in target if tag == PAD]) == len(target) - words
+    assert tokenizers.target.decode(tag for tag in store.pair_ids(1)[1] if tag != PAD) == "DET NOUN ADP"
+    assert len(valid) == 1
+    assert valid.account.first == {"unknown label": [(f"{tmp_path}/valid.tsv", 1)]}

@@ -1,0 +1,56 @@
+"""A quick look at answers: what is counted, what is shown, what changed since the last time."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqloom.config import DataConfig, load_config
+from seqloom.data.corpus import CorpusSpec, read_rows
+from seqloom.data.prepare import prepare
+from seqloom.models.build import build_model
+from seqloom.text.labels import as_written, learn_labels
+from seqloom.text.learn import learn_tokenizer
+from seqloom.text.sides import Tokenizers
+from seqloom.workflows.glance import GLANCES, mark_changes
+
+
+def test_the_first_time_nothing_is_marked() -> None:
+    assert mark_changes(None, "ein Mann") == "ein Mann"
+
+
+def test_what_is_new_and_what_is_gone() -> None:
+    assert mark_changes("ein alter Mann schläft", "ein Mann schläft tief") == "ein [-alter-] Mann schläft {+tief+}"
+
+
+def test_no_change_shows_the_text() -> None:
+    assert mark_changes("a b", "a b") == "a b"
+
+
+@pytest.mark.parametrize(("form", "task"), [("labelled", "classify"), ("tagged", "tag")])
+def test_a_look_at_labels_and_tags(form: str, task: str, tmp_path: Path) -> None:
+    """The accuracy counts each label, and the answers are those of the first texts."""
+    lines = {
+        "labelled": "very good\tfine\nbad\tdull\nbad\tso dull\nbad\tawful\n",
+        "tagged": "a b\tX Y\nb\tY\na a\tX X\nb a\tX Y\n",
+    }
+    (tmp_path / "data.tsv").write_text(lines[form], "utf-8")
+    spec = CorpusSpec.parse(str(tmp_path / "data.tsv"), form=form)
+    labels = learn_labels([pair.target for pair in read_rows(spec)])
+    tokenizers = Tokenizers(learn_tokenizer("word", ["a b fine dull so awful"], 20), labels)
+    _, valid = prepare(tmp_path / "store", [spec], tokenizers, DataConfig(), 1, [spec])
+    config = load_config(None, [f"task.name={task}", "model.kind=rnn", "model.width=4", "model.layers=1"])
+    model = build_model(config, len(tokenizers.source), len(labels), False).eval()
+    with torch.no_grad():  # it always says the most frequent one: "bad", or X
+        model.output.weight.zero_()
+        model.output.bias[4:] = torch.tensor([1.0, 0.0])
+    scores, answers = GLANCES[form](model, valid, tokenizers, config, torch.device("cpu")).look()
+    said = as_written(labels.decode([4]))
+    assert answers == ([said] * 3 if form == "labelled" else ["X X", "X", "X X"])
+    assert scores == {"accuracy": pytest.approx(75 if form == "labelled" else 100 * 4 / 7)}
+    shown = GLANCES[form](model, valid, tokenizers, config, torch.device("cpu")).show([], answers)
+    assert shown[0].splitlines() == (
+        ["  text    fine", "  label   very good", "  output  bad"]
+        if form == "labelled"
+        else ["  text    a b", "  label   X Y", "  output  X X"]
+    )

@@ -1,0 +1,52 @@
+"""Perplexity and bits a character from what each line cost, with an interval over blocks of lines."""
+
+import math
+
+import numpy as np
+import pytest
+
+from seqloom.evaluate.language_report import LanguageReport, add_up_blocks, estimate_costs
+
+
+def test_scores_are_their_formulas() -> None:
+    costs, tokens, chars = np.array([10.0, 30.0, 2.0]), np.array([5, 10, 1]), np.array([20, 40, 1])
+    scores = {name: found.score for name, found in estimate_costs(costs, tokens, chars).items()}
+    assert scores["nats_per_token"] == pytest.approx(42 / 16)
+    assert scores["perplexity"] == pytest.approx(math.exp(42 / 16))
+    assert scores["nats_per_character"] == pytest.approx(42 / 61)
+    assert scores["bits_per_character"] == pytest.approx(42 / 61 / math.log(2))
+
+
+def test_blocks_hold_neighbours_and_everything_once() -> None:
+    random = np.random.default_rng(1)
+    lines = np.stack([random.random(3000), random.integers(1, 90, 3000), random.integers(1, 300, 3000)], 1)
+    blocks = add_up_blocks(lines)
+    assert blocks.sum(0) == pytest.approx(lines.sum(0))
+    assert 150 < len(blocks) <= 200
+    assert blocks[:, 1].min() > 0.6 * blocks[:, 1].max()
+    first = int(np.searchsorted(np.cumsum(lines[:, 1]), blocks[0, 1])) + 1
+    assert blocks[0] == pytest.approx(lines[:first].sum(0))
+    assert len(add_up_blocks(lines[:3])) == 1
+    assert len(add_up_blocks(np.array([[1.0, 1000.0, 1.0], [1.0, 1000.0, 1.0]]))) == 2
+
+
+def test_lines_that_cost_alike_in_a_row_widen_the_interval() -> None:
+    """Shuffled, the same lines seem to tell more than they do."""
+    random = np.random.default_rng(2)
+    costs = np.repeat(random.normal(20, 6, 100), 40)
+    ones = np.full(4000, 10)
+    together = estimate_costs(costs, ones, ones)["nats_per_token"]
+    shuffled = estimate_costs(random.permutation(costs), ones, ones)["nats_per_token"]
+    assert together.score == pytest.approx(shuffled.score)
+    assert together.high - together.low > 3 * (shuffled.high - shuffled.low)
+
+
+def test_a_report_for_people_and_for_programs() -> None:
+    scores = estimate_costs(np.array([10.0, 30.0]), np.array([5, 10]), np.array([20, 40]))
+    about = {"text": "a.txt", "lines": 2, "characters": 60, "tokens": 15, "window": 16, "seconds": 0.5}
+    report = LanguageReport(about, scores, {}, ["mind the gap"])
+    assert "a.txt: 2 lines, 60 characters, 15 tokens" in report.render()
+    assert "before each" not in report.render() and report.render().endswith("mind the gap")
+    assert "at least 8 tokens before each" in LanguageReport(about, scores, scores, []).render()
+    told = report.to_json()
+    assert told["perplexity"]["score"] == pytest.approx(math.exp(40 / 15)) and told["with_context"] == {}
