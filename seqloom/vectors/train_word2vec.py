@@ -37,7 +37,7 @@ class Objective:
 
 OBJECTIVES = {
     "skipgram": Objective(skip_gram_loss, skip_gram_gradients, 0.035, by_pair=True, noise=2),
-    "cbow": Objective(cbow_loss, cbow_gradients, 0.075, by_pair=False, noise=1),
+    "cbow": Objective(cbow_loss, cbow_gradients, 0.1, by_pair=False, noise=1),
 }
 LAST_RATE = 1e-4  # of the first
 FARTHEST = 10.0  # eta times the gradients of one vector that a batch adds up; it flew apart at 25

@@ -182,7 +182,8 @@ def test_text_is_utf8_whatever_the_locale(seqloom, environment):
     assert "été: no such folder".encode() in done.stderr
 
 
-def test_completion_can_be_installed(tmp_path, seqloom):
+def test_completion_can_be_installed(tmp_path, seqloom, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))  # it also tells the shell, in a file of the user's
     script = tmp_path / "completion"
     done = seqloom("--install-completion", "--shell", "bash", "--output", script)
     assert done.returncode == 0, done.stderr

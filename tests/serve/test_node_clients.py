@@ -43,7 +43,6 @@ def packages(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 def test_the_clients_of_npm_translate(packages, server, pairs):
     script = packages / "ask.mjs"
     script.write_text(SCRIPT, "utf-8")
