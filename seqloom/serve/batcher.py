@@ -57,8 +57,7 @@ class Batcher:
         """End the loop. The batch that is being searched ends too; nobody waits for it any more."""
         if self.task is not None:
             self.task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self.task
+            await asyncio.wait([self.task], timeout=self.limits.drain)  # a stop must end, whatever became of the task
         self.worker.shutdown(wait=False, cancel_futures=True)
 
     def give_up(self) -> None:

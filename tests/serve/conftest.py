@@ -1,7 +1,9 @@
 """A running server on loopback, with two tiny random models (en-de, de-en), and a plain client to talk to it."""
 
+import faulthandler
 import http.client
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -136,6 +138,8 @@ def serving(service: Any) -> Iterator[Running]:
         yield Running(bound.getsockname()[1], service, server)
         server.should_exit = True
         thread.join(30)
+        if thread.is_alive():
+            faulthandler.dump_traceback(sys.__stderr__)  # where does it hang?
         assert not thread.is_alive()
 
 
