@@ -70,7 +70,7 @@ class Seq2Seq(nn.Module):
     def hidden(
         self, tokens: Int[Tensor, "B={len(memory.mask)} T"], memory: Memory, trace: Trace | None = None
     ) -> Float[Tensor, "B T D"]:
-        raise NotImplementedError
+        return self.step(tokens, self.start(memory), memory, trace)[0]
 
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         raise NotImplementedError

@@ -59,11 +59,6 @@ class GPT(LanguageModel):
     ) -> tuple[Float[Tensor, "R k D"], State]:
         return self.go_on(tokens, state, memory, trace)
 
-    def hidden(
-        self, tokens: Int[Tensor, "B={len(memory.mask)} T"], memory: Memory, trace: Trace | None = None
-    ) -> Float[Tensor, "B T D"]:
-        return self.step(tokens, self.start(memory), memory, trace)[0]
-
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         return self.output(hidden)
 

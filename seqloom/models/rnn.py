@@ -66,10 +66,5 @@ class RecurrentSeq2Seq(Seq2Seq):
         hidden, state = self.decoder.read(words, state, memory, part_of(trace, "decoder"))
         return self.dropout(hidden), state
 
-    def hidden(
-        self, tokens: Int[Tensor, "B={len(memory.mask)} T"], memory: Memory, trace: Trace | None = None
-    ) -> Float[Tensor, "B T D"]:
-        return self.step(tokens, self.start(memory), memory, trace)[0]
-
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         return self.output(hidden)

@@ -65,10 +65,5 @@ class Transformer(Seq2Seq, TransformerEncoder):
             present.append(kept)
         return self.decoder_norm(x), {"position": position + tokens.shape[1], "past": present}
 
-    def hidden(
-        self, tokens: Int[Tensor, "B={len(memory.mask)} T"], memory: Memory, trace: Trace | None = None
-    ) -> Float[Tensor, "B T D"]:
-        return self.step(tokens, self.start(memory), memory, trace)[0]
-
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         return self.output(hidden)

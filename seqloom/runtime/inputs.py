@@ -53,6 +53,8 @@ def split_long(text: str, tokenizer: Tokenizer, normalise: str, max_tokens: int,
 
 def check_text(texts: Sequence[str], lines: Sequence[int]) -> None:
     """Half of a surrogate pair is no character: Python strings can hold one, UTF-8 cannot."""
+    if isinstance(texts, str):  # a sequence of its letters, which nobody means
+        raise UsageError("want a list of texts, got one text: put it into a list")
     for line, text in zip(lines, texts, strict=True):
         if not isinstance(text, str):
             raise UsageError(f"line {line}: want text, got {type(text).__name__}")

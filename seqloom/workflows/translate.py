@@ -35,13 +35,15 @@ def translate(
     progress: Callable[[int], None] = lambda done: None,
 ) -> int:
     """Translate the lines of a file, or of standard input, to `out`; how many lines there were."""
-    from seqloom.data.lines import check_file
+    from seqloom.data.lines import STDIN, check_file
     from seqloom.workflows.prefix_lines import PrefixLines
 
     if file is not None:
         check_file(file)
     elif sys.stdin is None:
         raise UsageError("standard input is closed: name a file, or pipe text into the command")
+    if prefix_file == STDIN and file in (None, STDIN):
+        raise UsageError("--prefix-file -: standard input is what is translated; put one of the two into a file")
     prefixes = PrefixLines(prefix, prefix_file)
     from seqloom.runtime.answering import load_answering  # torch takes seconds: first what is wrong without it
 
@@ -80,6 +82,8 @@ def run(
 def format_line(line: int, translation: "Translation", num: int, scores: bool) -> str:
     """text; with scores `score<TAB>text`; of several `line<TAB>text` and `line<TAB>score<TAB>text`."""
     cells = [" ".join(translation.text.splitlines())]  # a model may write a line end, but a line stays a line
+    if scores or num > 1:
+        cells = [cells[0].replace("\t", " ")]  # and a column a column
     if scores:
         cells.insert(0, f"{translation.score:.4f}")
     if num > 1:

@@ -5,6 +5,7 @@ import io
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -131,6 +132,7 @@ def test_invalid_utf8_is_named_after_the_good_lines(translate, translator, tmp_p
         (("--prefix", "a" * 70), "the prefix has 70 tokens, but an output for this source is cut at 58"),
         (("--prefix", "a", "--prefix-file", "b"), "--prefix and --prefix-file: give one of them"),
         (("--prefix-file", "nowhere.txt"), "nowhere.txt: no such file"),
+        (("--prefix-file=-",), "--prefix-file -: standard input is what is translated"),
         (("--threads", 0), "threads = 0"),
         (("nowhere.txt",), "nowhere.txt: no such file"),
     ],
@@ -176,6 +178,13 @@ def test_search_options_are_used(translate, translator):
     best = translator.hypotheses(["abcdef"], **options)[0][0]
     assert translate(*words, "--scores", stdin="abcdef\n")[1] == [f"{best.score:.4f}\t{best.text}"]
     assert best.text != translator.translate("abcdef")
+
+
+def test_a_tab_in_an_output_makes_no_column():
+    written = SimpleNamespace(text="a\tb\nc", score=-1.0)
+    assert workflow.format_line(3, written, 1, scores=False) == "a\tb c\n"
+    assert workflow.format_line(3, written, 1, scores=True) == "-1.0000\ta b c\n"
+    assert workflow.format_line(3, written, 2, scores=False) == "3\ta b c\n"
 
 
 def test_a_prefix_of_every_output(translate, translator):

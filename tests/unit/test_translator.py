@@ -74,6 +74,12 @@ def test_a_text_gives_a_text_and_a_list_a_list(rnn):
     assert rnn.translate([]) == []
 
 
+@pytest.mark.parametrize("ask", ["hypotheses", "sample", "alternatives"])
+def test_one_text_where_a_list_is_wanted_is_not_read_letter_by_letter(rnn, ask):
+    with pytest.raises(UsageError, match="want a list of texts, got one text"):
+        getattr(rnn, ask)("abc", num=2) if ask != "hypotheses" else rnn.hypotheses("abc")
+
+
 def test_results_come_in_the_order_of_the_input(rnn):
     """Untrained, it says much the same of everything; the probabilities tell the texts apart."""
     texts = ["the mat the mat", "où", "a", "dort dort", "bb bb", *TEXTS[:4]]
