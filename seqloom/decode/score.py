@@ -12,12 +12,16 @@ def log_softmax(logits: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def score(model: Seq2Seq, memory: Memory, tgt_in: Tensor, tgt_out: Tensor, tgt_mask: Tensor) -> Tensor:
-    """log p(y | x) = sum_t log p(y_t | y_<t, x), EOS included: (B,T) inputs, outputs and mask -> (B,).
+def token_log_probs(model: Seq2Seq, memory: Memory, tgt_in: Tensor, tgt_out: Tensor, tgt_mask: Tensor) -> Tensor:
+    """log p(y_t | y_<t, x) of every real position, sentence after sentence: (B,T) inputs, outputs and mask -> (tokens,)
 
     Only real positions are projected. Put the model in eval mode first.
     """
     log_probs = log_softmax(model.project(model.hidden(tgt_in, memory)[tgt_mask]))  # (tokens, V)
-    per_token = log_probs.gather(1, tgt_out[tgt_mask][:, None])[:, 0]
-    sentences = tgt_mask.nonzero()[:, 0]
-    return per_token.new_zeros(len(tgt_mask)).index_add(0, sentences, per_token)
+    return log_probs.gather(1, tgt_out[tgt_mask][:, None])[:, 0]
+
+
+def score(model: Seq2Seq, memory: Memory, tgt_in: Tensor, tgt_out: Tensor, tgt_mask: Tensor) -> Tensor:
+    """log p(y | x) = sum_t log p(y_t | y_<t, x), EOS included: (B,)."""
+    per_token = token_log_probs(model, memory, tgt_in, tgt_out, tgt_mask)
+    return per_token.new_zeros(len(tgt_mask)).index_add(0, tgt_mask.nonzero()[:, 0], per_token)

@@ -8,7 +8,7 @@ end         An EOS among the first W of them finishes its hypothesis; an EOS fur
             The first W without EOS live on (there are always W: at most one EOS a live hypothesis).
 score       log_prob / length ** length_penalty + coverage penalty (`decode/coverage.py`), the EOS counted everywhere.
 stop        A sentence is done when it has W finished hypotheses. Without penalties it is done as soon as the best
-            candidate of some step was an EOS and there are n_best hypotheses: none that lives can overtake.
+            candidate of some step was an EOS and there are n_best hypotheses: none that lives can overtake the best.
 limit       max_length steps, 2 x source length (its EOS counted) + 50 unless given. At the last one the first W
             candidates are finished as they are, EOS or not (`ended` tells).
 answer      The n_best by score. Ties go to what finished first.

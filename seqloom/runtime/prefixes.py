@@ -55,6 +55,6 @@ def encode_prefix(prefix: str, tokenizer: Tokenizer, normalise: str) -> list[int
 def check_room(line: int, prefix: Sequence[int], limit: int) -> None:
     if len(prefix) >= limit:
         raise PrefixError(
-            f"line {line}: the prefix has {len(prefix)} tokens, but an output for this source is cut at {limit} "
-            "(2 x the length of the source + 50). Shorten the prefix."
+            f"line {line}: the prefix has {len(prefix)} tokens, but an output for this source is cut at {limit}. "
+            "Shorten the prefix."
         )

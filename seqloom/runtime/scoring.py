@@ -9,13 +9,8 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from seqloom.decode.score import log_softmax
-from seqloom.models.api import Seq2Seq
 from seqloom.runtime.inputs import Warn
-from seqloom.runtime.teacher_forcing import ForcedBatch, encode_pairs, forced_batches, remember
+from seqloom.runtime.teacher_forcing import encode_pairs, forced_batches, forced_log_probs
 from seqloom.runtime.translator import Translator
 
 
@@ -63,15 +58,7 @@ def score_pairs(
     for batch in forced_batches(pairs, translator.device):
         lengths = batch.tgt_mask.sum(1).tolist()
         ids = batch.tgt_out[batch.tgt_mask].split(lengths)
-        parts = token_log_probs(translator.model, batch).split(lengths)
+        parts = forced_log_probs(translator.model, batch).split(lengths)
         for row, own_ids, part in zip(batch.rows, ids, parts, strict=True):
             found[row] = Score(own_ids.tolist(), part.tolist())
     return found
-
-
-@torch.inference_mode()
-def token_log_probs(model: Seq2Seq, batch: ForcedBatch) -> Tensor:
-    """log p(y_t | y_<t, x) of every real position, pair after pair: (tokens,)."""
-    hidden = model.hidden(batch.tgt_in, remember(model, batch))
-    log_probs = log_softmax(model.project(hidden[batch.tgt_mask]))  # (tokens, V)
-    return log_probs.gather(1, batch.tgt_out[batch.tgt_mask][:, None])[:, 0]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.decode.options import SearchOptions
+from seqloom.decode.score import token_log_probs
 from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq
 from seqloom.runtime.inputs import Warn, encode_texts
@@ -105,3 +106,9 @@ def remember(model: Seq2Seq, batch: ForcedBatch) -> Memory:
     """The memory of each pair: a source that comes several times (an n-best list) is encoded once."""
     memory = model.encode(batch.src, batch.src != PAD)
     return memory if len(batch.src) == len(batch.rows) else memory.select(batch.source_of)
+
+
+@torch.inference_mode()
+def forced_log_probs(model: Seq2Seq, batch: ForcedBatch) -> Tensor:
+    """log p(y_t | y_<t, x) of every real position, pair after pair: (tokens,)."""
+    return token_log_probs(model, remember(model, batch), batch.tgt_in, batch.tgt_out, batch.tgt_mask)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from seqloom.config import Config
 from seqloom.decode.hypothesis import Hypothesis
 from seqloom.decode.options import MOST_BEAM, SampleOptions, SearchOptions, check_vocabulary
-from seqloom.errors import UsageError
+from seqloom.errors import UsageError, did_you_mean
 from seqloom.runtime.engines import Notice, check_request, hasten, load_torch_model, open_ctranslate2
 from seqloom.runtime.folder import open_run
 from seqloom.runtime.inputs import Warn, encode_texts
@@ -183,10 +183,15 @@ class Translator:
         own, vocab_size = self.config.decode, len(self.tokenizers.target)
         names = ("length_penalty", "coverage_penalty", "min_length", "no_repeat_ngram")
         given = {name: setting for name, setting in settings.items() if setting is not None}
+        for name in given.keys() - (allowed := {*names, "max_length"}):
+            raise UsageError(
+                f"{name}: no setting of a search; want {', '.join(sorted(allowed))}.{did_you_mean(name, allowed)}"
+            )
+        asked = "n_best" if beam is None else "beam"
         if beam is None:
             beam = max(n_best, min(own.beam, vocab_size))
         options = SearchOptions(beam=beam, n_best=n_best, **{name: getattr(own, name) for name in names} | given)
-        check_vocabulary(options.beam, vocab_size)
+        check_vocabulary(options.beam, vocab_size, asked)
         return options
 
     def search(self, sources: list[list[int]], beam: int | None = None, n_best: int = 1) -> list[list[Hypothesis]]:

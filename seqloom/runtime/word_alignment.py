@@ -17,10 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from seqloom.errors import UsageError
 from seqloom.models.api import Seq2Seq
-from seqloom.models.attention import read_attention
-from seqloom.nn.trace import Trace
+from seqloom.runtime.alignment import forced_attention
 from seqloom.runtime.inputs import Warn
 from seqloom.runtime.teacher_forcing import ForcedBatch, encode_pairs, forced_batches, remember
 from seqloom.runtime.translator import Translator
@@ -57,15 +55,7 @@ def align_words(
 @torch.inference_mode()
 def look(model: Seq2Seq, batch: ForcedBatch) -> NDArray[np.float32]:
     """(B, T, S): row i of a pair is where the model looks to write its target piece i."""
-    trace = Trace()
-    model.hidden(batch.tgt_in, remember(model, batch), trace)
-    weights = read_attention(trace)
-    if weights is None:
-        raise UsageError(
-            "this model has no attention, so there are no alignments: all it knows of the source is one vector. "
-            "Train with model.attention=additive or model.kind=transformer."
-        )
-    return weights.cpu().numpy()
+    return forced_attention(model, remember(model, batch), batch.tgt_in).cpu().numpy()
 
 
 def words_of_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> list[NDArray[np.int64]]:

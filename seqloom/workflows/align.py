@@ -62,7 +62,7 @@ def align(
     from seqloom.runtime.translator import Translator
 
     golds = read_gold(gold) if gold is not None else None
-    translator = Translator.load(folder, threads=threads)
+    translator = Translator.load(folder, threads=threads, engine="torch")
     rows: Iterable[Row] = read_records(pairs, columns, translator.config.data)
     if golds is not None:
         rows = [*rows]

@@ -82,12 +82,11 @@ def show_noised(translator: "Translator", ids: list[int]) -> str:
 
 def measure_perplexity(translator: "Translator", sources: list[list[int]], targets: list[list[int]]) -> "Measurement":
     from seqloom.evaluate.metrics import perplexity
-    from seqloom.runtime.scoring import token_log_probs
-    from seqloom.runtime.teacher_forcing import forced_batches
+    from seqloom.runtime.teacher_forcing import forced_batches, forced_log_probs
 
     log_probs: list[Any] = [0.0] * len(sources)
     for batch in forced_batches(list(zip(sources, targets, strict=True)), translator.device):
         lengths = batch.tgt_mask.sum(1).tolist()
-        for row, part in zip(batch.rows, token_log_probs(translator.model, batch).split(lengths), strict=True):
+        for row, part in zip(batch.rows, forced_log_probs(translator.model, batch).split(lengths), strict=True):
             log_probs[row] = float(part.double().sum())
     return perplexity(log_probs, [len(ids) + 1 for ids in targets])  # </s> is one of them

@@ -20,6 +20,7 @@ from seqloom.runtime.gap_filler import GapFiller, with_a_gap
 from seqloom.train.checkpoint import Checkpoint, average_checkpoints, open_checkpoint, step_name
 from seqloom.train.durable import cannot_write, replace_file
 from seqloom.train.loop import Loop, steps_to_average
+from seqloom.workflows.export import make_engine
 from seqloom.workflows.validation import Validation
 
 NUM_GOLDEN = 5
@@ -70,12 +71,20 @@ def write_model(out: Path, model: nn.Module, valid: Store) -> None:
     except OSError as error:
         raise cannot_write(out / "model.safetensors", error) from error
     sources = [pair.source for pair in valid.texts[:NUM_GOLDEN]]
-    answering = load_answering([out])
+    answering = load_answering([out], engine="torch")  # an engine of older weights may still lie there
     if isinstance(answering, GapFiller):
         sources = [with_a_gap(source) for source in sources]
     outputs = answering.translate(sources)
     golden = [{"source": source, "target": output} for source, output in zip(sources, outputs, strict=True)]
     replace_file(out / "golden.json", json.dumps(golden, ensure_ascii=False, indent=1).encode())
+
+
+def write_fast_form(out: Path, tell: Callable[[str], None]) -> None:
+    """engine/ for a model that has one. Without it the torch engine answers: a failure costs time, not the model."""
+    try:
+        make_engine(out, tell=tell)
+    except (ModelError, OSError) as error:
+        tell(f"no fast engine: {error}")
 
 
 def write_facts(out: Path, facts: dict[str, Any]) -> None:

@@ -72,7 +72,7 @@ def check_golden(folder: Path) -> int:
     golden = read_golden(folder / "golden.json")
     from seqloom.runtime.answering import load_answering  # torch takes seconds: first what is wrong without it
 
-    got = load_answering([folder]).translate([pair["source"] for pair in golden])
+    got = load_answering([folder], engine="torch").translate([pair["source"] for pair in golden])
     wrong = [(pair, text) for pair, text in zip(golden, got, strict=True) if text != pair["target"]]
     if wrong:
         pair, text = wrong[0]

@@ -94,7 +94,7 @@ def rescore(
     check_weight(weight, tune, reference, mean)
     given = read(n_best, source, reference)
     dev = read(*split_tune(tune)) if tune is not None else given
-    translator = Translator.load_ensemble(folders, threads=threads)
+    translator = Translator.load_ensemble(folders, threads=threads, engine="torch")
     for one in [given] if dev is given else [dev, given]:
         doubt_order(one, say)
         score_candidates(translator, one, say, progress)

@@ -102,7 +102,7 @@ def score(
     from seqloom.runtime.translator import Translator
 
     spec = CorpusSpec.parse(pairs, columns)
-    translator = Translator.load_ensemble(folders, threads=threads)
+    translator = Translator.load_ensemble(folders, threads=threads, engine="torch")
     refuse_unequal(spec, translator.config.data)
     summary = Summary()
     for chunk in chunks(checked_rows(spec, translator.config.data)):

@@ -33,7 +33,7 @@ from seqloom.train.progress import make_progress
 from seqloom.train.signals import StopFlag, stop_requested
 from seqloom.train.speed import count_flops, keep_freed_memory, matmul_speed
 from seqloom.train.state import seed_of
-from seqloom.workflows.finish import choose_weights, write_card, write_facts, write_model
+from seqloom.workflows.finish import choose_weights, write_card, write_facts, write_fast_form, write_model
 from seqloom.workflows.gather import gather_corpora, gather_data
 from seqloom.workflows.glance import GLANCES
 from seqloom.workflows.limits import check_end, finished_facts, run_limits, steps_in_all
@@ -277,6 +277,7 @@ def finish(run: Run, loop: Loop, model: nn.Module, validation: Validation) -> di
     run.tell(f"weights: {chosen.name} (validation loss: {told})")
     merge_adapters(model)
     write_model(run.out, model, run.valid)
+    write_fast_form(run.out, run.tell)
     facts = {
         **known_facts(run, sum(p.numel() for p in model.parameters())),
         "step": state.step, "epoch": state.epoch, "tokens": state.tokens, "seconds": round(loop.clock.seconds(), 1),

@@ -31,3 +31,32 @@ def test_what_is_wrong_is_a_sentence(seqloom, random_model, tmp_path):
         assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
         assert said in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_a_trained_transformer_has_its_engine(seqloom, tiny_pairs, tiny_settings, tmp_path):
+    """A folder that goes on gets a new one; one that cannot be made costs a sentence, not the model."""
+    out, text = tmp_path / "model", tmp_path / "in.txt"
+    text.write_text("a b\nb a\n", "utf-8")
+    small = [*tiny_settings[tiny_settings.index("model.layers=1") - 1 :], "--set", "model.heads=2"]
+    words = ["train", tiny_pairs, "--out", out, "--recipe", "transformer-small", *small]
+    assert seqloom(*words).returncode == 0
+    first = (out / "engine" / "manifest.json").read_bytes()
+    found = [seqloom("translate", out, text, "--engine", engine) for engine in ("auto", "ctranslate2", "torch")]
+    assert [(done.returncode, done.stderr) for done in found] == [(0, "")] * 3
+    assert found[0].stdout == found[1].stdout == found[2].stdout
+    assert seqloom(*words, "--set", "train.max_steps=8").returncode == 0
+    assert (out / "engine" / "manifest.json").read_bytes() != first
+    assert seqloom("translate", out, text, "--engine", "ctranslate2").stderr == ""
+
+
+def test_an_engine_that_cannot_be_made_costs_a_sentence(monkeypatch, tmp_path):
+    from seqloom.errors import ModelError
+    from seqloom.workflows import finish
+
+    def fail(folder, *, tell):
+        raise ModelError("not today")
+
+    said = []
+    monkeypatch.setattr(finish, "make_engine", fail)
+    finish.write_fast_form(tmp_path, said.append)
+    assert said == ["no fast engine: not today"]

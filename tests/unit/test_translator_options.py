@@ -225,3 +225,17 @@ def test_members_must_do_the_same(members, tmp_path):
     Translator.load_ensemble([there, members[0]])  # where nobody said, nobody knows
     with pytest.raises(UsageError, match=r"data\.normalise is 'none' in the one and 'nfc' in the other"):
         Translator.load_ensemble([members[0], make_run(tmp_path / "nfc", "data.normalise=nfc")])
+
+
+def test_a_setting_that_no_search_has(translator):
+    with pytest.raises(
+        UsageError, match=r"no_repeat_ngrams: no setting of a search.* Did you mean 'no_repeat_ngram'\?"
+    ):
+        translator.translate("a", no_repeat_ngrams=3)
+
+
+def test_more_outputs_than_words_names_what_was_asked(words):
+    with pytest.raises(UsageError, match="n_best = 99: the model's vocabulary has"):
+        words.hypotheses(["a"], n_best=99)
+    with pytest.raises(UsageError, match="beam = 99: the model's vocabulary has"):
+        words.hypotheses(["a"], beam=99)
