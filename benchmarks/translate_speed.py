@@ -1,11 +1,12 @@
 """Translation speed, one interleaved run: Seqloom beside CTranslate2 driven directly, Hugging Face and a plain loop.
 
     python benchmarks/translate_speed.py runs/transformer test.en [--recurrent runs/rnn] [--fast runs/fast]
-        [--threads 2] [--rounds 3] [--one 200] [--beams 1 5]
+        [--references test.de] [--threads 2] [--rounds 3] [--one 200] [--beams 1 5]
 
 The folders are copied; the copies are converted. All Transformer systems run the same weights. Reported for each system
-and beam: sentences/s batched (best and range of the rounds), one at a time p50 and p95 in ms over `--one` sentences;
-then cold start (process start to first translation) and peak memory of a process that translates the whole file.
+and beam: sentences/s batched (best and range of the rounds), one at a time p50 and p95 in ms over `--one` sentences,
+with references BLEU (tokenizer 13a), and how many outputs are not those of `seqloom fp32`; then cold start (process
+start to first translation) and peak memory of a process that translates the whole file.
 
 seqloom fp32, int8     Translator.translate on engine/, from text to text
 ctranslate2 fp32, int8 the same engine/ driven directly, inter_threads = threads, intra_threads = 1: tokens in and out
@@ -34,6 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("transformer", type=Path)
     parser.add_argument("text", type=Path)
+    parser.add_argument("--references", type=Path, help="for BLEU")
     parser.add_argument("--recurrent", type=Path)
     parser.add_argument("--fast", type=Path, help="a folder whose engine/ is ready: the recipe fast")
     parser.add_argument("--threads", type=int, default=2)
@@ -50,6 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         systems, folders = prepare(options, Path(name))
         results = measure(systems, texts, options)
+        add_quality(results, systems, texts, options)
         results |= {f"{label}, processes": processes(folder, options) for label, folder in folders.items()}
     print(json.dumps(results, indent=1))
 
@@ -63,6 +66,7 @@ def prepare(options: argparse.Namespace, work: Path) -> tuple[dict[str, Translat
     """All systems as functions of texts and beam, and the folders that a process starts from."""
     import torch
 
+    from seqloom.runtime.folder import read_config
     from seqloom.runtime.translator import Translator
     from seqloom.workflows.export import export, make_engine
 
@@ -75,7 +79,7 @@ def prepare(options: argparse.Namespace, work: Path) -> tuple[dict[str, Translat
         systems[f"seqloom {precision}"] = seqloom(Translator.load(folder, options.threads))
         systems[f"ctranslate2 {precision}"] = direct(folder, options.threads)
     export(options.transformer, "hf", work / "hf", tell=print_to_error)
-    systems["hugging face"] = hugging_face(work / "hf")
+    systems["hugging face"] = hugging_face(work / "hf", read_config(options.transformer).decode.length_penalty)
     if options.fast:
         folders["seqloom fast"] = options.fast
         systems["seqloom fast"] = seqloom(Translator.load(options.fast, options.threads))
@@ -103,7 +107,8 @@ def direct(folder: Path, threads: int) -> Translate:
     from seqloom.runtime.folder import open_run
 
     model = ctranslate2.Translator(str(folder / "engine"), inter_threads=threads, intra_threads=1)
-    tokenizer = open_run(folder).tokenizers.source
+    run = open_run(folder)
+    tokenizer, penalty = run.tokenizers.source, run.config.decode.length_penalty
     tokens = tokenizer.tokens()
     known: dict[str, list[list[str]]] = {}
 
@@ -112,13 +117,14 @@ def direct(folder: Path, threads: int) -> Translate:
         if key not in known:  # tokenising is not its work
             known[key] = [[*(tokens[index] for index in ids), "</s>"] for ids in tokenizer.encode_batch(texts)]
         return model.translate_batch(
-            known[key], beam_size=beam, max_batch_size=BATCH, min_decoding_length=0, max_decoding_length=200
-        )
+            known[key], beam_size=beam, max_batch_size=BATCH, min_decoding_length=0, max_decoding_length=200,
+            length_penalty=penalty,
+        )  # fmt: skip
 
     return translate
 
 
-def hugging_face(folder: Path) -> Translate:
+def hugging_face(folder: Path, penalty: float) -> Translate:
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -132,7 +138,7 @@ def hugging_face(folder: Path) -> Translate:
             inputs = tokenizer([texts[place] for place in places], return_tensors="pt", padding=True)
             inputs.pop("token_type_ids", None)
             with torch.inference_mode():
-                written = model.generate(**inputs, num_beams=beam, max_length=201)
+                written = model.generate(**inputs, num_beams=beam, max_length=201, length_penalty=penalty)
             for place, text in zip(places, tokenizer.batch_decode(written, skip_special_tokens=True), strict=True):
                 found[place] = text
         return found
@@ -210,6 +216,25 @@ def measure(systems: dict[str, Translate], texts: list[str], options: argparse.N
                 "one_p95_ms": round(cuts[18], 2),
             }
     return results
+
+
+def add_quality(
+    results: dict[str, dict], systems: dict[str, Translate], texts: list[str], options: argparse.Namespace
+) -> None:
+    """BLEU and differing outputs, of the systems that give texts (CTranslate2 driven directly gives tokens)."""
+    from sacrebleu import corpus_bleu
+
+    references = read(options.references)[: len(texts)] if options.references else None
+    for beam in options.beams:
+        first = systems["seqloom fp32"](texts, beam)
+        for name, translate in systems.items():
+            outputs = translate(texts, beam)
+            if not all(isinstance(output, str) for output in outputs):
+                continue
+            found = results[f"{name}, beam {beam}"]
+            found["not_as_fp32"] = sum(ours != theirs for ours, theirs in zip(first, outputs, strict=True))
+            if references:
+                found["bleu"] = round(corpus_bleu(outputs, [references]).score, 2)
 
 
 def processes(folder: Path, options: argparse.Namespace) -> dict[str, float]:

@@ -34,7 +34,7 @@ VERBS = {
     "doctor": "Look for what is wrong with a file of pairs.",
     "info": "Tell what a model folder holds.",
     "vectors": "Learn, look at and measure word vectors.",
-    "export": "Give a model another form: CTranslate2 or Hugging Face.",
+    "export": "Give a model another form: CTranslate2, Hugging Face or ONNX.",
     "import": "Turn a folder of public weights (Hugging Face layout) into a model folder.",
     "ladder": "Train the lineage on one corpus, from the plain RNN to the Transformer, and report each step.",
     "recipes": "List the built-in recipes with the result each made, or print one.",

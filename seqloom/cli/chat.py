@@ -62,11 +62,13 @@ def chat(
 
 
 def typed_lines() -> Iterator[str]:
-    """What a person types, until Ctrl-D."""
+    """What a person types, until Ctrl-D; Enter alone asks nothing."""
     print("Type a line; Ctrl-D leaves.", file=sys.stderr)
     while True:
         try:
-            yield input("> ")
+            line = input("> ")
         except EOFError:
             print(file=sys.stderr)
             return
+        if line.strip():
+            yield line

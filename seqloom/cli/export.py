@@ -16,18 +16,19 @@ def export(
     shortlist: int = 0,
     data: str | None = None,
 ) -> None:
-    """Give a model another form: CTranslate2 or Hugging Face.
+    """Give a model another form: CTranslate2, Hugging Face or ONNX.
 
-    ctranslate2 without --out makes the fast engine inside the folder itself, which `translate` and `serve` then use.
-    With --out it is a folder for CTranslate2 alone. hf is a folder for Hugging Face
-    transformers.
+    Without --out this is the fast engine inside the folder itself, which `translate` and `serve` then use: ctranslate2
+    for a Transformer, onnx for a recurrent model. With --out it is a folder of its own, for CTranslate2 (ctranslate2),
+    for Hugging Face transformers (hf), or two graphs that any runtime of ONNX can drive, and a page that says how
+    (onnx, which needs `pip install 'seqloom[onnx]'`).
 
     Parameters
     ----------
     folder
         the folder that `seqloom train --out` wrote
     format
-        ctranslate2 or hf
+        ctranslate2, hf or onnx
     out
         the folder to write
     int8
@@ -44,6 +45,8 @@ def export(
         seqloom export runs/x --format ctranslate2 --int8 --data valid.tsv
         seqloom export runs/x --format ctranslate2 --int8 --shortlist 50
         seqloom export runs/x --format hf --out exported
+        seqloom export runs/x --format onnx --out exported
+        seqloom export runs/recurrent --format onnx
     """
     written = run(
         folder,

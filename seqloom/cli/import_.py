@@ -26,4 +26,5 @@ def import_(folder: Path, /, *, out: Path) -> None:
     from seqloom.workflows.import_model import import_model
 
     facts = import_model(folder, out)
-    print(f"{facts['params']:,} parameters imported into {out}", file=sys.stderr)
+    without = f" without {facts['lacks']}" if "lacks" in facts else ""
+    print(f"{facts['params']:,} parameters imported into {out}{without}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """seqloom serve: a model folder becomes a service."""
 
+import os
 import sys
 
 from seqloom.workflows.serve import serve as run
@@ -47,7 +48,7 @@ def serve(
         seqloom serve en-de=runs/x de-en=runs/y --beam 1
         seqloom serve runs/x --host 0.0.0.0 --api-key "a long secret"
     """
-    run(
+    still_searching = run(
         folders,
         host=host,
         port=port,
@@ -57,3 +58,7 @@ def serve(
         threads=threads,
         say=lambda text: print(text, file=sys.stderr, flush=True),
     )
+    if still_searching:  # it cannot be stopped, and an engine that runs on while Python is taken apart may crash
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)

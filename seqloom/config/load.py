@@ -12,6 +12,7 @@ from seqloom.config.rules import check_together
 from seqloom.config.sections import SECTIONS, Config
 from seqloom.errors import UsageError, did_you_mean
 
+GONE = (("task", "respell", 0.0),)  # removed settings, and what they were when off
 FAMILIES = ("rnn", "transformer")  # a setting whose help begins so is for that family alone
 
 
@@ -39,11 +40,20 @@ def idle_overrides(config: Config, overrides: Iterable[str]) -> dict[str, str]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return without_gone(tomllib.loads(path.read_text("utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such recipe. `seqloom recipes` lists the built-in ones.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not a TOML file: {error}") from None
+
+
+def without_gone(table: dict[str, Any]) -> dict[str, Any]:
+    """A run folder holds every setting of its day; one that was removed since and was off says nothing."""
+    for section, name, off in GONE:
+        settings = table.get(section)
+        if isinstance(settings, dict) and settings.get(name) == off:
+            del settings[name]
+    return table
 
 
 def apply_override(table: dict[str, Any], override: str, faults: list[str]) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from seqloom.config.sections import Config
 from seqloom.config.tables import TASKS
 
+ONLY_READ = ("classify", "tag", "masked")  # tasks whose models write no text
+
 
 def check_together(config: Config) -> Iterable[str]:
     """Rules between settings."""
@@ -49,6 +51,30 @@ def check_transformer(config: Config) -> Iterable[str]:
         yield f"model.positions = rotary turns pairs: a head's width, {model.width} / {model.heads}, must be even"
     if model.embed_size not in (0, model.width):
         yield f"model.embed_size = {model.embed_size}: a transformer's is its width; use 0"
+    if model.positions == "learned" and model.max_length:
+        yield from check_places(config)
+
+
+def check_places(config: Config) -> Iterable[str]:
+    """Learned places have an end: a run would go well until a text comes that reaches beyond it."""
+    places, longest = config.model.max_length, config.data.max_tokens
+    if config.task.name == "language":
+        if config.task.window > places:
+            yield f"task.window = {config.task.window} is longer than model.max_length = {places}; use {places} or less"
+        return
+    if config.task.name in ONLY_READ:
+        factor, more = 1, 2  # <s> x </s>
+    elif config.model.kind == "gpt":
+        factor, more = 3, 53  # a source and the longest output that search allows it, with </s> and <s>
+    else:
+        factor, more = 2, 52  # the longest output, with <s> and </s>
+    needed, fits = factor * longest + more, (places - more) // factor
+    if needed > places:
+        lower = f"set data.max_tokens to {fits} or less, or " if fits >= 2 else ""
+        yield (
+            f"data.max_tokens = {longest} may fill {needed} places, and model.max_length = {places} has fewer: "
+            f"{lower}raise model.max_length"
+        )
 
 
 def check_rnn(config: Config) -> Iterable[str]:

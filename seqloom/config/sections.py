@@ -42,7 +42,6 @@ class TaskConfig:
     name: str = one_of("translate", tuple(TASKS), "what is learned")
     window: int = number(128, "language: tokens read at once; a recurrent network carries its state on", least=2)
     hide: float = number(0.15, "masked, denoise: share of the tokens that is hidden", most=0.9)
-    respell: float = number(0.0, "classify, tag: share of pieces that training reads as two smaller ones", most=0.9)
     permute: bool = value(False, "denoise: shuffle the sentences of a text too")
     turns: int = number(1, "dialogue: turns in a source, joined by ' <turn> '; chat keeps as many", least=1, most=100)
 

@@ -59,6 +59,7 @@ class Builder:
             "data_hash": data_hash(origin),
             "held_out": not valid_specs,
             "dtype": self.dtype.name,
+            "line_end": self.tokenizers.source.line_end,
             "corpora": {"train": names_and_weights(specs), "valid": names_and_weights(valid_specs or specs)},
             "accounts": {part: dataclasses.asdict(account) for part, account in accounts.items()},
             "sizes": {file.relative_to(self.folder).as_posix(): file.stat().st_size for file in files},
@@ -129,7 +130,7 @@ class Builder:
         if self.form == "tagged":
             tags = target.encode_batch([" ".join(text.split()) for text in targets])  # Python's blanks part them
             return source.encode_batch(sources), [*map(tag_pieces, sources, source.spans_batch(sources), tags)]
-        if self.tokenizers.joint:
+        if source is target:  # two models of pieces may share a vocabulary and yet cut each side its own way
             both = source.encode_batch(sources + targets)
             return both[: len(sources)], both[len(sources) :]
         return source.encode_batch(sources), target.encode_batch(targets)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from seqloom.config import DataConfig
 from seqloom.data import languages
-from seqloom.data.forms import ONE_COLUMN, check_tags, label_first, read_labelled_lines, read_text
+from seqloom.data.forms import LINE, ONE_COLUMN, check_tags, label_first, read_labelled, read_text
 from seqloom.data.jsonl import read_jsonl
 from seqloom.data.lines import BLOCK_SIZE, STDIN, Fault, check_file, open_bytes, read_lines
 from seqloom.data.quoted import read_csv
@@ -62,7 +62,7 @@ class CorpusSpec:
             check_file(file)
         if form in ONE_COLUMN:
             return cls.parse_text(text, files, chosen, weight, form)
-        if form == "labelled" and len(files) == 1 and not chosen and is_plain(files[0]):
+        if form == "labelled" and len(files) == 1 and not chosen and tells_no_table(files[0]):
             return cls(text, files, "lines", (), weight, form)
         if len(files) == 2 and chosen:
             raise UsageError(f"{text}: --columns is for one file of several columns, not for two parallel files.")
@@ -92,13 +92,10 @@ class CorpusSpec:
         )
 
 
-def is_plain(file: Path) -> bool:
-    """No table: the name tells no format, or .txt, and the first line has no tab."""
+def tells_no_table(file: Path) -> bool:
+    """By the name, which tells no format, or .txt: the lines themselves tell where a label ends, as they are read."""
     ending = Path(file.name.removesuffix(".gz")).suffix.lower()
-    if FORMATS.get(ending, "tsv") != "tsv" or ending in (".tsv", ".tab", ".json"):
-        return False
-    with open_bytes(file) as stream:
-        return b"\t" not in stream.read(BLOCK_SIZE).partition(b"\n")[0]
+    return FORMATS.get(ending, "tsv") == "tsv" and ending not in (".tsv", ".tab", ".json")
 
 
 def parse_columns(columns: str | Sequence[str] | None) -> Columns:
@@ -163,14 +160,14 @@ def parse_mix(text: str, columns: str | Sequence[str] | None = None, form: str =
 def spool_stdin(
     folder: Path, columns: str | Sequence[str] | None = None, started: bool = False, form: str = "pairs"
 ) -> CorpusSpec:
-    """Standard input, copied to folder/stdin.tsv so that it can be read again; the file appears whole or not at all.
+    """Standard input, copied to a file in the folder so that it can be read again; it appears whole or not at all.
 
     `started`: a run in this folder goes on with the file that is there, whose pairs need not be piped in again.
     """
-    file = folder / "stdin.tsv"
+    file = folder / ("stdin.txt" if form == "labelled" else "stdin.tsv")  # a label may also stand before a blank
     goes_on = started and file.is_file()
     if sys.stdin is not None and not sys.stdin.isatty():
-        new = file.with_name("stdin.tsv.new")
+        new = file.with_name(f"{file.name}.new")
         try:
             copy_stdin(new)
             empty = not new.stat().st_size
@@ -186,7 +183,7 @@ def spool_stdin(
         finally:
             new.unlink(missing_ok=True)
     elif not goes_on:
-        raise UsageError("-: standard input is the keyboard; pipe pairs into it, one source<TAB>target a line.")
+        raise UsageError(f"-: standard input is the keyboard; pipe a file into it, each line {LINE[form]}")
     return CorpusSpec.parse(str(file), columns, form=form)
 
 
@@ -202,7 +199,9 @@ def read_rows(spec: CorpusSpec, normalise: str = "none", references: bool = Fals
     """Every record in file order; with `references`, further columns are further targets instead of a fault."""
     if spec.format == "lines":
         lines = read_lines(spec.files[0], normalise)
-        return read_labelled_lines(lines) if spec.form == "labelled" else read_text(lines, spec.form == "stream")
+        if spec.form == "labelled":
+            return read_labelled(spec.files[0], lines)
+        return read_text(lines, spec.form == "stream")
     if spec.format == "parallel":
         rows = read_parallel(spec.files[0], spec.files[1], normalise)
     else:

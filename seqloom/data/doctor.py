@@ -15,7 +15,7 @@ from seqloom.config import DataConfig
 from seqloom.data.checks import Characters, Chunk, Copies, Lengths, Scripts, Swaps
 from seqloom.data.corpus import CorpusSpec, Fault, Pair, Row, checked_rows
 from seqloom.data.findings import MAX_LOSS, UNCOUNTED, Finding, Report
-from seqloom.data.forms import LABELS
+from seqloom.data.forms import LABELS, LINE
 from seqloom.data.label_checks import Labels
 from seqloom.data.repeats import Fingerprints, overlap
 
@@ -108,10 +108,12 @@ def account(spec: CorpusSpec, kept: int, faults: dict[str, Finding], allow_loss:
     if "unequal lines" in faults:
         tell_lengths(spec, faults["unequal lines"], kept + lost)
     if not kept:
-        findings.append(Finding("no usable pair", 1, detail=f"{lost:,} lines, none of them a pair"))
+        findings.append(Finding("no usable pair", 1, detail=f"{lost:,} lines, none of them can be used"))
     elif lost > MAX_LOSS * (kept + lost) and not allow_loss:
         detail = f"{lost / (kept + lost):.1%} of the lines cannot be used; {MAX_LOSS:.0%} may be lost"
         findings.append(Finding("too many unusable", lost, detail=detail))
+    for finding in findings:
+        finding.advice = finding.advice.replace("{line}", LINE[spec.form])
     return Report(spec.name, kept, kept + lost, dict(unusable), findings)
 
 

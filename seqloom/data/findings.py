@@ -15,17 +15,17 @@ MAX_LOSS = 0.05  # a larger share of unusable lines is hard unless it is allowed
 HARD, EXCLUDED, KEPT, NOTE = "hard", "excluded", "kept", "note"
 SEVERITIES = (HARD, EXCLUDED, KEPT, NOTE)
 
-# kind: (severity, what to do)
+# kind: (severity, what to do); {line}: what a line of this corpus is
 KINDS: dict[str, tuple[str, str]] = {
     "unequal lines": (HARD, "align the files again: from the missing line on, or before it, pairs may have shifted"),
     "invalid UTF-8": (HARD, "convert it: iconv -f latin1 -t utf-8 IN > OUT; or --fix OUT leaves these lines out"),
-    "no usable pair": (HARD, "check the separator and --columns; a pair is source<TAB>target"),
+    "no usable pair": (HARD, "check the separator and --columns; a line is {line}"),
     "too many unusable": (HARD, "repair the file, or accept the loss with --allow-loss"),
     "labels never repeat": (
         HARD,
         "these look like texts. A line is label<TAB>text; the other way round: --columns 2,1",
     ),
-    "missing column": (EXCLUDED, "give each line a source and a target"),
+    "missing column": (EXCLUDED, "write each line as {line}"),
     "extra column": (EXCLUDED, "say which two to use: --columns 1,2"),
     "bad quotes": (EXCLUDED, 'quote a cell that holds a comma or a quote, and double quotes inside it: "say ""hi"""'),
     "bad JSON": (EXCLUDED, "write one object a line, both fields as texts"),

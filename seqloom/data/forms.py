@@ -9,14 +9,24 @@
 A record that does not fit becomes a Fault in its place.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
 
 from seqloom.data.lines import Fault
-from seqloom.data.readers import Pair, Row
+from seqloom.data.readers import SIDES, Pair, Row, split_cells
 from seqloom.text.labels import one_word
 
 ONE_COLUMN = ("text", "stream")
 LABELS = ("labelled", "tagged")  # the target is of a closed list
+LINE = {
+    "pairs": "source<TAB>target",
+    "labelled": "label<TAB>text, or label text",
+    "tagged": "tokens<TAB>tags",
+    "text": "a text",
+    "stream": "running text",
+}  # what a line is, in words
+LOOKED_AT = 100  # lines that tell whether labels stand before a tab or a blank
 
 
 def read_text(lines: Iterator[str | Fault], keep_blank: bool) -> Iterator[Row]:
@@ -30,17 +40,27 @@ def read_text(lines: Iterator[str | Fault], keep_blank: bool) -> Iterator[Row]:
             yield Fault("blank line", number, "")
 
 
-def read_labelled_lines(lines: Iterator[str | Fault]) -> Iterator[Row]:
-    """`label text`: what stands before the first blank is the label."""
+def read_labelled(path: Path, lines: Iterator[str | Fault]) -> Iterator[Row]:
+    """`label<TAB>text` where half of the first lines have a tab, else `label text`: one odd line decides nothing."""
+    first = list(islice(lines, LOOKED_AT))
+    written = [line for line in first if isinstance(line, str) and line.strip()]
+    lines = chain(first, lines)
+    if 2 * sum("\t" in line for line in written) >= len(written):
+        return label_first(split_cells(path, lines, (), False))
+    return split_at_blanks(lines)
+
+
+def split_at_blanks(lines: Iterable[str | Fault]) -> Iterator[Row]:
+    """`label text`: the first word is the label."""
     for number, line in enumerate(lines, 1):
         if isinstance(line, Fault):
             yield line
             continue
-        label, _, text = line.strip().partition(" ")
-        if text.strip():
-            yield Pair(number, text.strip(), (one_word(label),))
-        elif label:
-            yield Fault("empty side", number, f"a label ({label[:40]!r}) and no text")
+        words = line.strip().split(None, 1)
+        if len(words) == 2:
+            yield Pair(number, words[1], (one_word(words[0]),))
+        elif words:
+            yield Fault("empty side", number, f"a label ({words[0][:40]!r}) and no text")
         else:
             yield Fault("missing column", number, "a blank line")
 
@@ -48,7 +68,10 @@ def read_labelled_lines(lines: Iterator[str | Fault]) -> Iterator[Row]:
 def label_first(rows: Iterator[Row]) -> Iterator[Row]:
     """(label, text) -> (text, label): what is read is the source."""
     for row in rows:
-        yield row if isinstance(row, Fault) else Pair(row.line, row.target, (one_word(row.source),))
+        if isinstance(row, Pair):
+            yield Pair(row.line, row.target, (one_word(row.source),))
+        else:
+            yield name_sides(row, ("label", "text"))
 
 
 def check_tags(rows: Iterator[Row]) -> Iterator[Row]:
@@ -57,4 +80,12 @@ def check_tags(rows: Iterator[Row]) -> Iterator[Row]:
         if isinstance(row, Pair) and (words := len(row.source.split())) != (tags := len(row.target.split())):
             yield Fault("ragged tags", row.line, f"{words} word(s), {tags} tag(s)")
         else:
-            yield row
+            yield row if isinstance(row, Pair) else name_sides(row, ("tokens", "tags"))
+
+
+def name_sides(fault: Fault, names: tuple[str, str]) -> Fault:
+    """The readers speak of source and target; these files hold neither."""
+    if fault.kind != "empty side":
+        return fault
+    empty = [name for side, name in zip(SIDES, names, strict=True) if side in fault.detail.split()]
+    return Fault(fault.kind, fault.line, " and ".join(empty))

@@ -4,7 +4,7 @@ Columns are told by number (from 1) or by name. A name asks for a header: the fi
 `columns` a first row of well-known names (source target, src tgt, input output, or two language codes) is a header too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from seqloom.data.lines import Fault, read_lines
 from seqloom.errors import UsageError, did_you_mean
 
 Columns = tuple[str, ...]
+SIDES = ("source", "target")
 NAMES = (
     ("source", "target"), ("src", "tgt"), ("src", "trg"), ("input", "output"), ("label", "text"), ("tokens", "tags"),
 )  # fmt: skip
@@ -37,8 +38,12 @@ Row = Pair | Fault
 
 def read_tsv(path: Path, columns: Columns, references: bool, normalise: str) -> Iterator[Row]:
     """Cells between tabs; quotes mean nothing."""
-    lines = enumerate(read_lines(path, normalise), 1)
-    rows = ((line, text.split("\t") if isinstance(text, str) else text) for line, text in lines)
+    return split_cells(path, read_lines(path, normalise), columns, references)
+
+
+def split_cells(path: Path, lines: Iterable[str | Fault], columns: Columns, references: bool) -> Iterator[Row]:
+    numbered = enumerate(lines, 1)
+    rows = ((line, text.split("\t") if isinstance(text, str) else text) for line, text in numbered)
     return pick_pairs(path, rows, columns, references)
 
 
@@ -90,7 +95,7 @@ def pair_of(line: int, cells: Sequence[str], references: bool) -> Row:
         return Fault("missing column", line, f"{count(cells)}, want 2" if any(cells) else "a blank line")
     elif not references:
         return Fault("extra column", line, f"{count(cells)}, want 2")
-    empty = [side for side, text in zip(("source", "target"), cells, strict=False) if not text.strip()]
+    empty = [side for side, text in zip(SIDES, cells, strict=False) if not text.strip()]
     if empty:
         return Fault("empty side", line, " and ".join(empty))
     return Pair(line, cells[0], (cells[1], *(text for text in cells[2:] if text.strip())))

@@ -22,6 +22,7 @@ from seqloom.data.account import Account
 from seqloom.data.origin import FORMAT
 from seqloom.data.readers import Pair
 from seqloom.errors import DataError
+from seqloom.text.vocabulary import EOS
 
 __all__ = ["Account", "Store", "read_manifest"]
 
@@ -46,6 +47,7 @@ class Store:
         self.held_out: bool = manifest["held_out"]  # the valid part was taken out of the training data
         self.names: list[str] = [name for name, _ in manifest["corpora"][part]]
         self.weights: list[float] = [weight for _, weight in manifest["corpora"][part]]
+        self.line_end: int = manifest.get("line_end", EOS)  # what follows each line of running text
         self.account = msgspec.convert(manifest["accounts"][part], Account)
         columns = {name: self._map(name, kind) for name, kind in COLUMNS.items()}
         self.source_lengths, self.target_lengths = (columns[f"{side}.lengths"] for side in SIDES)

@@ -1,6 +1,7 @@
 """Running text as one stream of tokens, cut into windows.
 
     stream    EOS  line 1  EOS  line 2  EOS ...       EOS stands for the line end; the first one is before the text
+                                                      (an imported tokenizer may have a line end of its own)
     inputs    s_i .. s_{i+w-1}                        what is read
     targets   s_{i+1} .. s_{i+w}                      what comes next: every token of the text is one once
 
@@ -113,14 +114,15 @@ class StoredText(StreamBatches):
         if any(weight != 1 for weight in store.weights):
             raise UsageError("--mix FILE:WEIGHT: running text is read once an epoch; leave the weight out")
         self.store = store
-        self.ends = np.cumsum(store.source_lengths.astype(np.int64) + 1)  # where the EOS of each line is
+        self.ends = np.cumsum(store.source_lengths.astype(np.int64) + 1)  # where the end of each line is
         rows = max(1, batch_tokens // window)
         in_order = store.part == "valid"
         super().__init__(self.read(), window, rows, carries=carries, seed=None if in_order else seed)
 
     def read(self) -> NDArray[Any]:
         first = self.store.take("source", np.arange(0))[0]  # empty, of the type of all ids
-        stream = np.full(int(self.ends[-1]) + 1, EOS, first.dtype)
+        stream = np.full(int(self.ends[-1]) + 1, self.store.line_end, first.dtype)
+        stream[0] = EOS
         for begin in range(0, len(self.ends), LINES_AT_ONCE):
             lines = np.arange(begin, min(begin + LINES_AT_ONCE, len(self.ends)))
             ids, lengths = self.store.take("source", lines)
@@ -135,6 +137,6 @@ class StoredText(StreamBatches):
         return [self.store.where(int(line)) for line in np.searchsorted(self.ends, cut.starts + 1)]
 
 
-def as_stream(lines: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def as_stream(lines: Sequence[Sequence[int]], line_end: int = EOS) -> NDArray[np.int64]:
     """The stream of lines of ids."""
-    return np.array([EOS, *(token for line in lines for token in (*line, EOS))], np.int64)
+    return np.array([EOS, *(token for line in lines for token in (*line, line_end))], np.int64)

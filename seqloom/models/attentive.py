@@ -23,6 +23,6 @@ class AttentiveDecoder(nn.Module):
         self, s: Float[Tensor, "R H"], memory: Memory, linear: Linear, trace: Trace | None
     ) -> Float[Tensor, "R C"]:
         """c for every row: the beams of a sentence are queries to one memory, never copies of it."""
-        query = s.unflatten(0, (len(memory.mask), -1))  # (B, W, H)
+        query = s.unflatten(0, (memory.mask.shape[0], -1))  # (B, W, H)
         scores = self.score(query, memory.keys, linear)
         return attend(scores, memory.annotations, memory.mask, linear, trace).flatten(0, 1)

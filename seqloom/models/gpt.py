@@ -47,7 +47,7 @@ class GPT(LanguageModel):
         return self.go_on(tokens, state, None, trace)
 
     def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:
-        annotations, state = self.go_on(tokens, self.begin(len(tokens)), None, trace, reader="encoder")
+        annotations, state = self.go_on(tokens, self.begin(tokens.shape[0]), None, trace, reader="encoder")
         return Memory(annotations, mask, keys=state["past"])
 
     def start(self, memory: Memory, beams: int = 1) -> State:

@@ -4,7 +4,8 @@
     encoder.layer.N.attention.self.query           encoder.N.attention.W_q
     ... .key, ... .value                           encoder.N.attention.W_kv      one above the other
     h.N.attn.c_attn  (D, 3D)                       decoder.N.attention.W_q, W_kv      their matrices stand on their side
-    word vectors                                   the same rows in the order of our ids; zeros where they have none
+    word vectors                                   the same rows in the order of our ids; zeros where they have none,
+                                                   and an output bias so low that no such row takes part in a softmax
 
 Tensors in, tensors out: the settings that go with them are the importer's business.
 """
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 
 from seqloom.errors import ModelError
+from seqloom.text.vocabulary import FIRST_WORD, NEVER
 
 Tensors = Mapping[str, Tensor]
 
@@ -40,7 +42,7 @@ def from_bert(tensors: Tensors, theirs: Sequence[int], layers: int) -> dict[str,
         ours |= linear(found, f"{layer}.output.dense", f"{block}.feed_forward.W_2")
         ours |= layer_norm(found, f"{layer}.output.LayerNorm", f"{block}.around_feed_forward.norm")
     ours["output.weight"] = ours["source_table.weight"]
-    ours["output.bias"] = torch.zeros(len(theirs))
+    ours["output.bias"] = bias_of(theirs)
     return ours
 
 
@@ -66,7 +68,7 @@ def from_gpt2(tensors: Tensors, theirs: Sequence[int], layers: int) -> dict[str,
         ours |= linear(found, f"{layer}.mlp.c_fc", f"{block}.feed_forward.W_1", turned=True)
         ours |= linear(found, f"{layer}.mlp.c_proj", f"{block}.feed_forward.W_2", turned=True)
     ours["output.weight"] = ours["target_table.weight"]
-    ours["output.bias"] = torch.zeros(len(theirs))
+    ours["output.bias"] = bias_of(theirs)
     return ours
 
 
@@ -101,3 +103,14 @@ def reorder(table: Tensor, theirs: Sequence[int]) -> Tensor:
         )
     rows = torch.tensor(theirs)
     return table[rows.clamp(min=0)] * (rows >= 0)[:, None]
+
+
+def bias_of(theirs: Sequence[int]) -> Tensor:
+    """They have no output bias. A special id of ours that they lack, or that is the same as a later one, is never
+    written: it would take its share of the softmax, and theirs counts each of their words once."""
+    specials = theirs[:FIRST_WORD]
+    bias = torch.zeros(len(theirs))
+    for index, their in enumerate(specials):
+        if their < 0 or their in specials[index + 1 :]:
+            bias[index] = NEVER
+    return bias

@@ -33,7 +33,7 @@ class LuongDecoder(AttentiveDecoder):
 
     def start(self, memory: Memory, beams: int) -> State:
         cells = self.bridge(memory.last, beams)
-        return {"cells": cells, "fed": cells[0][0].new_zeros(len(cells[0][0]), self.W.out_features)}
+        return {"cells": cells, "fed": cells[0][0].new_zeros(cells[0][0].shape[0], self.W.out_features)}
 
     def read(
         self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None

@@ -117,7 +117,7 @@ class DecoderBlock(nn.Module):
             return self.attention(y, present[0], causal, f"decoder.self.{depth}", trace, turn)
 
         def look_across(y: Tensor) -> Tensor:
-            beams = y.unflatten(0, (len(source[0]), -1))  # (B, W, k, D): queries to one memory, never copies of it
+            beams = y.unflatten(0, (source[0].shape[0], -1))  # (B, W, k, D): queries to one memory, never copies of it
             return self.cross(beams.flatten(1, 2), source, mask, f"decoder.cross.{depth}", trace).reshape(y.shape)
 
         x = self.around_attention(x, look_back)

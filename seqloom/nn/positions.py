@@ -96,8 +96,18 @@ def rows(table: Float[Tensor, "L D"], first: First, num: int) -> Float[Tensor, "
     return table[first[:, None] + torch.arange(num, device=first.device)]
 
 
+def reach(model: nn.Module, places: int) -> None:
+    """Tables for so many places, for a graph that cannot compute them anew; what was learned has the places it has."""
+    for module in model.modules():
+        if isinstance(module, (SinusoidalPositions, RotaryPositions)):
+            module.table = rows(module.table, 0, max(places, module.table.shape[0]))
+
+
 def last_place(first: First) -> int:
-    return first if isinstance(first, int) else int(first.max())
+    """A graph that is being traced for export (models/graphs.py) cannot ask: whoever runs it keeps to its limits."""
+    if isinstance(first, int):
+        return first
+    return 0 if torch.compiler.is_compiling() else int(first.max())
 
 
 POSITIONS: dict[str, type[Positions]] = {

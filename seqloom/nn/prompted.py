@@ -58,7 +58,7 @@ def attend_apart(
     queries: Float[Tensor, "R N k K"], source: KeysValues, mask: Bool[Tensor, "B 1 1 S"], own: Past
 ) -> tuple[Float[Tensor, "R N k K"], Float[Tensor, "B N Wk S"], Float[Tensor, "R N k t"]]:
     """The pooled values, and the weights over the source and over the own past, each summing to 1."""
-    num_sentences, num = len(mask), queries.shape[2]
+    num_sentences, num = mask.shape[0], queries.shape[2]
     scaled = queries / queries.shape[-1] ** 0.5
     asked = scaled.unflatten(0, (num_sentences, -1)).transpose(1, 2).flatten(2, 3)  # (B, N, W*k, K)
     across = (asked @ source[0].mT).masked_fill(~mask, float("-inf"))  # (B, N, W*k, S)

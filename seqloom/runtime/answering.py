@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
+from seqloom.config.rules import ONLY_READ
 from seqloom.errors import UsageError
 from seqloom.runtime.engines import Notice
-from seqloom.runtime.folder import ONLY_READ, read_config
+from seqloom.runtime.folder import read_config
 from seqloom.runtime.translator import Translator
 
 if TYPE_CHECKING:  # they need torch, which a converted translator does not
@@ -41,7 +42,7 @@ def load_answering(
     if task == "masked":
         from seqloom.runtime.gap_filler import GapFiller
 
-        return GapFiller.load(folders[0], threads, device)
+        return GapFiller.load(folders[0], threads, device, notice)
     from seqloom.runtime.labeller import Labeller
 
     return Labeller.load(folders[0], threads, device)

@@ -40,8 +40,7 @@ class CTranslate2Engine:
     def lacks(self, request: Request, parts: Sequence[Part]) -> str:
         if not isinstance(request, Search):
             return f"no {type(request).__name__.lower()} like ours"
-        options = request.options
-        unlike = [name for name in ("coverage_penalty", "min_length", "no_repeat_ngram") if getattr(options, name)]
+        unlike = unlike_ours(request.options)
         if any(part.prefix for part in parts):
             unlike.append("prefix")
         return f"other rules for {' and '.join(unlike)}" if unlike else ""
@@ -96,6 +95,11 @@ class CTranslate2Engine:
             ended = ids[-1:] == [EOS]
             found.append(Hypothesis(tuple(ids[:-1] if ended else ids), log_prob, score, ended))
         return found
+
+
+def unlike_ours(settings: Any) -> list[str]:
+    """Which of these settings of a search ask for rules that CTranslate2 has otherwise."""
+    return [name for name in ("coverage_penalty", "min_length", "no_repeat_ngram") if getattr(settings, name)]
 
 
 def is_strange(hypothesis: Hypothesis, limit: int | None) -> bool:

@@ -19,7 +19,7 @@ from seqloom.runtime.folder import WEIGHTS, RunFolder
 
 FOLDER, MANIFEST = "engine", "manifest.json"
 FORMAT = 1
-MAKE_AGAIN = "`seqloom export {folder} --format ctranslate2` makes it again."
+MAKE_AGAIN = "`seqloom export {folder} --format {format}` makes it again."
 
 
 def why_not(config: Config) -> str:
@@ -41,7 +41,7 @@ def has_engine(folder: Path) -> bool:
 def read_manifest(run: RunFolder) -> dict[str, Any]:
     """The manifest of an engine that fits its run; ModelError says why it does not."""
     engine = run.path / FOLDER
-    again = MAKE_AGAIN.format(folder=run.path)
+    again = MAKE_AGAIN.format(folder=run.path, format="onnx" if run.config.model.kind == "rnn" else "ctranslate2")
     try:
         manifest = json.loads((engine / MANIFEST).read_text("utf-8"))
         format_, made_from, files = (manifest[name] for name in ("format", "made_from", "files"))

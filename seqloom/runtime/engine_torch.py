@@ -1,6 +1,9 @@
 """The reference engine: any model through its contract, every option, on torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from threading import Barrier
 
 import torch
 
@@ -25,19 +28,26 @@ class TorchEngine:
     def __init__(self, model: Seq2Seq, batch_size: int) -> None:
         self.model = model.eval()
         self.batch_size = batch_size
-        self.device = next(model.parameters()).device
+        self.device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
     def lacks(self, request: Request, parts: Sequence[Part]) -> str:
         return ""
 
     def find(self, request: Request, parts: Sequence[Part]) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in parts]
-        size = max(1, min(self.batch_size, MOST_ROWS // request.rows))
-        for places in batches_by_length(parts, size):
-            batch = [parts[place] for place in places]
-            for place, answer in zip(places, self.answer(request, self.remember(batch), batch), strict=True):
+        batches = batches_by_length(parts, self.most(request, len(parts)))
+        answers = self.answer_all(request, [[parts[place] for place in places] for places in batches])
+        for places, batch in zip(batches, answers, strict=True):
+            for place, answer in zip(places, batch, strict=True):
                 found[place] = answer
         return found
+
+    def most(self, request: Request, number: int) -> int:
+        """Sentences of a batch."""
+        return max(1, min(self.batch_size, MOST_ROWS // request.rows))
+
+    def answer_all(self, request: Request, batches: list[list[Part]]) -> Iterable[list[list[Hypothesis]]]:
+        return (self.answer(request, batch) for batch in batches)
 
     @torch.inference_mode()
     def remember(self, batch: list[Part]) -> Memory:
@@ -45,7 +55,8 @@ class TorchEngine:
         src = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
         return self.model.encode(src, src != PAD)
 
-    def answer(self, request: Request, memory: Memory, batch: list[Part]) -> list[list[Hypothesis]]:
+    def answer(self, request: Request, batch: list[Part]) -> list[list[Hypothesis]]:
+        memory = self.remember(batch)
         options, prefixes = request.options, [part.prefix for part in batch]
         if isinstance(request, Alternatives):
             return alternatives(self.model, memory, request.num, options, prefixes=prefixes)
@@ -55,13 +66,50 @@ class TorchEngine:
         return search(self.model, memory, options, prefixes=prefixes)
 
 
-class RecurrentEngine(TorchEngine):
-    """The same with a faster step (runtime/fast_recurrent.py)."""
+class SeveralBatches(TorchEngine):
+    """As many batches at once as there are threads.
+
+    The products of a time step are small: two cores that share each of them mostly wait for one another, two that
+    have a batch each do not.
+    """
+
+    def __init__(self, model: Seq2Seq, batch_size: int, threads: int) -> None:
+        super().__init__(model, batch_size)
+        self.threads = threads
+
+    def most(self, request: Request, number: int) -> int:
+        return max(1, min(super().most(request, number), -(-number // self.threads)))
+
+    def answer_all(self, request: Request, batches: list[list[Part]]) -> Iterable[list[list[Hypothesis]]]:
+        if len(batches) == 1 or self.threads == 1:
+            return super().answer_all(request, batches)
+        longest_first = [self.workers.submit(self.answer, request, batch) for batch in reversed(batches)]
+        return [found.result() for found in reversed(longest_first)]
+
+    @cached_property
+    def workers(self) -> ThreadPoolExecutor:
+        """Each with one thread of torch; who asks keeps all of them."""
+        pool, own = ThreadPoolExecutor(self.threads, self.name, settle_on_one_thread), torch.get_num_threads()
+        all_there = Barrier(self.threads)
+        for started in [pool.submit(all_there.wait) for _ in range(self.threads)]:
+            started.result()
+        torch.set_num_threads(own)
+        return pool
+
+
+class RecurrentEngine(SeveralBatches):
+    """A recurrent model with a faster step (runtime/fast_recurrent.py)."""
 
     name = "recurrent"
 
     def __init__(self, model: RecurrentSeq2Seq, batch_size: int) -> None:
-        super().__init__(FastRecurrent(model), batch_size)
+        super().__init__(FastRecurrent(model), batch_size, torch.get_num_threads())
+
+
+def settle_on_one_thread() -> None:
+    """For the thread that calls it."""
+    torch.get_num_threads()  # a thread takes the number of all others when it first asks: so ask before, not after
+    torch.set_num_threads(1)
 
 
 def find_device(name: str) -> torch.device:

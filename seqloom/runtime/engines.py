@@ -1,11 +1,13 @@
-"""Which engine runs a model: CTranslate2 where the folder has its form of the weights, else torch, perhaps hastened.
+"""Which engine runs a model: a converted one where the folder has it, else torch, perhaps hastened.
 
 auto          the fastest that is there and fits
-ctranslate2   engine/ of the folder, or an error that says what is wrong with it
+ctranslate2   engine/ of the folder, for Transformers, or an error that says what is wrong with it
+onnx          the same for recurrent models
 recurrent     torch with a faster step, for recurrent models on a CPU
 torch         the reference: the weights themselves, through the contract of models
 """
 
+import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -16,10 +18,10 @@ from seqloom.runtime.folder import RunFolder, load_model
 
 if TYPE_CHECKING:
     from seqloom.models.api import Seq2Seq
-    from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
     from seqloom.runtime.requests import Engine
 
-ENGINES = ("auto", "ctranslate2", "recurrent", "torch")
+CONVERTED = ("ctranslate2", "onnx")  # what engine/ may hold
+ENGINES = ("auto", *CONVERTED, "recurrent", "torch")
 MOST_THREADS = 1024  # more is a slip of the keyboard
 Notice = Callable[[str], None]
 
@@ -31,20 +33,22 @@ def check_request(engine: str, threads: int | None) -> None:
         raise UsageError(f"threads = {threads}: want 1 to {MOST_THREADS}")
 
 
-def open_ctranslate2(
+def open_converted(
     runs: Sequence[RunFolder], engine: str, threads: int | None, device: str, notice: Notice
-) -> "CTranslate2Engine | None":
-    """The engine of one model on a CPU; None where torch must answer, with a notice if nobody asked for that."""
-    must = engine == "ctranslate2"
+) -> "Engine | None":
+    """The engine that engine/ holds; None where torch must answer, with a notice if nobody asked for that."""
+    must = engine in CONVERTED
     if engine in ("torch", "recurrent") or (not must and not has_engine(runs[0].path)):
         return None
-    fault = "an ensemble needs the torch engine" if len(runs) > 1 else why_not(runs[0].config)
+    fault = "an ensemble needs the torch engine" if len(runs) > 1 else ""
+    if engine == "ctranslate2" and not fault:
+        fault = why_not(runs[0].config)
     if device != "cpu" and not fault:
         fault = f"on device {device} the torch engine answers"
     try:
         if fault:
             raise ModelError(f"{runs[0].path / FOLDER}: {fault}")
-        return load_ctranslate2(runs[0], threads or usable_cores())
+        return load_converted(runs[0], engine, threads or usable_cores())
     except ModelError as error:
         if must:
             raise
@@ -52,13 +56,20 @@ def open_ctranslate2(
         return None
 
 
-def load_ctranslate2(run: RunFolder, threads: int) -> "CTranslate2Engine":
+def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
+    manifest = read_manifest(run)
+    folder, size, made_for = run.path / FOLDER, run.config.decode.batch_size, manifest["engine"]
+    if made_for not in CONVERTED or (asked in CONVERTED and asked != made_for):
+        raise ModelError(f"{folder}: made for {made_for}; `seqloom export {run.path} --format {asked}` makes another.")
+    if made_for == "onnx":
+        if importlib.util.find_spec("onnxruntime") is None:
+            raise ModelError(f"{folder}: ONNX Runtime is not installed: pip install 'seqloom[onnx]'.")
+        from seqloom.runtime.engine_onnx import OnnxEngine
+
+        return OnnxEngine(folder, len(run.tokenizers.target), size, threads)
     from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 
-    manifest = read_manifest(run)
-    has_shortlist = "vmap.txt" in manifest["files"]
-    size = run.config.decode.batch_size
-    return CTranslate2Engine(run.path / FOLDER, run.tokenizers, size, threads, shortlist=has_shortlist)
+    return CTranslate2Engine(folder, run.tokenizers, size, threads, shortlist="vmap.txt" in manifest["files"])
 
 
 def hasten(model: "Seq2Seq", engine: str, batch_size: int) -> "Engine | None":

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 FACTS = {
     "params": int, "step": int, "data_hash": str, "kept": int, "total": int, "finished": bool, "version": str,
-    "source_lang": str, "target_lang": str, "weights": str,
+    "source_lang": str, "target_lang": str, "weights": str, "lacks": str,
 }  # fmt: skip  # what others read of run.json, where it is there
 FORMAT = 1  # of run.json; a higher one was written by a newer Seqloom
 WEIGHTS = "model.safetensors"
-ONLY_READ = ("classify", "tag", "masked")  # tasks whose models write no text
 WHAT_IT_IS = "A model is the folder that `seqloom train --out` wrote."
 
 

@@ -39,6 +39,7 @@ class Generator:
     ) -> None:
         self.model, self.tokenizers, self.config, self.facts = model.eval(), tokenizers, config, facts or {}
         self.tokenizer = tokenizers.source
+        self.line_end = self.tokenizer.line_end
 
     @classmethod
     def load(cls, folder: str | Path, threads: int | None = None, device: str = "cpu") -> "Generator":
@@ -79,17 +80,20 @@ class Generator:
         return self.write(self.encode(prompt), tokens, how, np.random.default_rng([seed, number]))
 
     def encode(self, prompt: str) -> list[int]:
-        """The prompt as it would stand in a text: after a line end, each of its own line ends an EOS."""
+        """The prompt as it would stand in a text: after an EOS, its lines with a line end between them."""
         lines = prompt.replace("\r\n", "\n").split("\n")
         check_text(lines, range(1, len(lines) + 1))
         if self.config.data.normalise == "nfc":
             lines = [unicodedata.normalize("NFC", line) for line in lines]
-        return [token for line in self.tokenizer.encode_batch(lines) for token in (EOS, *line)]
+        first, *others = self.tokenizer.encode_batch(lines)
+        return [EOS, *first, *(token for line in others for token in (self.line_end, *line))]
 
     def write(self, prompt: list[int], num: int, how: SampleOptions, random: np.random.Generator) -> Iterator[str]:
         last_line = len(prompt) - prompt[::-1].index(EOS)
         written = WrittenText(self.tokenizer, prompt[last_line:])
         for token in self.draw_tokens(prompt, num, how, random):
+            if token == EOS != self.line_end:
+                break  # not a line ends here but the text
             if piece := written.add(token):
                 yield piece
         if rest := written.end():

@@ -1,6 +1,7 @@
 """From texts to what a model takes: normalised, tokenised, none longer than its limit.
 
-A text over the limit is split at sentence ends; a sentence that is still over it is cut, with a warning.
+A text over the limit is split at sentence ends where the outputs of its parts make that of the whole, as translations
+do. The summaries of sentences are no summary: other texts are cut, with a warning, as is a sentence over the limit.
 """
 
 import unicodedata
@@ -15,16 +16,23 @@ Parts = list[list[int]]  # the ids of each part of a text; no part at all when t
 
 
 def prepare(
-    texts: Sequence[str], tokenizer: Tokenizer, *, max_tokens: int, normalise: str, lines: Sequence[int], warn: Warn
+    texts: Sequence[str],
+    tokenizer: Tokenizer,
+    *,
+    max_tokens: int,
+    normalise: str,
+    by_sentence: bool = True,
+    lines: Sequence[int],
+    warn: Warn,
 ) -> list[Parts]:
     """The parts of each text, in order."""
     prepared: list[Parts] = []
     encoded = encode_texts(texts, tokenizer, normalise, lines)
     for line, text, ids in zip(lines, texts, encoded, strict=True):
-        if len(ids) > max_tokens:
+        if by_sentence and len(ids) > max_tokens:
             prepared.append(split_long(text, tokenizer, normalise, max_tokens, line, warn))
         else:
-            prepared.append([ids] if ids else [])
+            prepared.append([cut(ids, max_tokens, "text", line, warn)] if ids else [])
     return prepared
 
 
@@ -40,15 +48,19 @@ def encode_texts(
 
 def split_long(text: str, tokenizer: Tokenizer, normalise: str, max_tokens: int, line: int, warn: Warn) -> Parts:
     sentences = [sentence.strip() for sentence in split_sentences(text)]
-    parts = []
-    for ids in encode_texts([sentence for sentence in sentences if sentence], tokenizer, normalise):
-        if len(ids) > max_tokens:
-            warn(
-                f"line {line}: a sentence of {len(ids):,} tokens, the model takes {max_tokens}: "
-                f"the last {len(ids) - max_tokens:,} were cut off. Split the sentence to translate all of it."
-            )
-        parts.append(ids[:max_tokens])
-    return parts
+    encoded = encode_texts([sentence for sentence in sentences if sentence], tokenizer, normalise)
+    return [cut(ids, max_tokens, "sentence", line, warn) for ids in encoded]
+
+
+def cut(ids: list[int], max_tokens: int, name: str, line: int, warn: Warn) -> list[int]:
+    """The first tokens of a sentence or a text; a warning when there are more."""
+    if len(ids) > max_tokens:
+        advice = "Split the sentence to translate all of it." if name == "sentence" else "Give a shorter text."
+        warn(
+            f"line {line}: a {name} of {len(ids):,} tokens, the model takes {max_tokens}: "
+            f"the last {len(ids) - max_tokens:,} were cut off. {advice}"
+        )
+    return ids[:max_tokens]
 
 
 def check_text(texts: Sequence[str], lines: Sequence[int]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from seqloom.config import DataConfig
+from seqloom.config import Config
 from seqloom.decode.hypothesis import Hypothesis
 from seqloom.decode.options import SearchOptions
 from seqloom.runtime.inputs import Warn, prepare
@@ -36,15 +36,22 @@ NOTHING = Translation("", 0.0, 0.0)  # what becomes of an empty text
 def split_texts(
     texts: Sequence[str],
     tokenizers: Tokenizers,
-    data: DataConfig,
+    config: Config,
     options: SearchOptions,
     prefixes: PrefixTexts,
     lines: Sequence[int],
     warn: Warn,
 ) -> list[list[Part]]:
     """The parts of each text; the first one has the prefix."""
+    data = config.data
     prepared = prepare(
-        texts, tokenizers.source, max_tokens=data.max_tokens, normalise=data.normalise, lines=lines, warn=warn
+        texts,
+        tokenizers.source,
+        max_tokens=data.max_tokens,
+        normalise=data.normalise,
+        by_sentence=config.task.name == "translate",
+        lines=lines,
+        warn=warn,
     )
     begins = encode_prefixes(prefixes, tokenizers.target, data.normalise, lines)
     found = []

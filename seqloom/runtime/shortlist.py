@@ -17,13 +17,14 @@ from seqloom.text.vocabulary import EOS, SPECIALS, UNK
 
 Ids = NDArray[np.int64]
 ROUNDS = 4  # of expectation and maximisation
-MOST_PAIRS = 100_000  # that the table is learned from
+MOST_PAIRS = 100_000  # that the table is learned from,
+MOST_MEETINGS = 20_000_000  # and tokens beside tokens of them: about a gigabyte while it is learned
 FREQUENT = 100  # target tokens that are always there
 
 
 def learn_shortlist(pairs: Sequence[tuple[Ids, Ids]], num: int) -> tuple[dict[int, Ids], Ids]:
     """The `num` likeliest target tokens of each source token, likeliest first, and the most frequent of all."""
-    x, y, group = meetings(pairs[:MOST_PAIRS])
+    x, y, group = meetings(enough(pairs))
     size = int(y.max()) + 1
     keys, which = np.unique(x * size + y, return_inverse=True)  # each (x, y) once
     sources, targets = keys // size, keys % size
@@ -39,6 +40,12 @@ def learn_shortlist(pairs: Sequence[tuple[Ids, Ids]], num: int) -> tuple[dict[in
     often = np.bincount(np.concatenate([target for _, target in pairs]))
     frequent = np.argsort(-often, kind="stable")[:FREQUENT]
     return likely, frequent[often[frequent] > 0]
+
+
+def enough(pairs: Sequence[tuple[Ids, Ids]]) -> Sequence[tuple[Ids, Ids]]:
+    """The first pairs, as many as memory takes; at least one."""
+    products = np.cumsum([len(source) * len(target) for source, target in pairs[:MOST_PAIRS]])
+    return pairs[: max(1, int(np.searchsorted(products, MOST_MEETINGS, side="right")))]
 
 
 def meetings(pairs: Sequence[tuple[Ids, Ids]]) -> tuple[Ids, Ids, Ids]:
@@ -59,7 +66,7 @@ def write_shortlist(likely: dict[int, Ids], frequent: Ids, tokenizers: Tokenizer
         raise UsageError("a shortlist needs tokens without blanks in them: a tokenizer bpe, unigram or word")
     always = [SPECIALS[EOS], SPECIALS[UNK], *(target[index] for index in frequent)]
     lines = ["\t" + " ".join(always)]
-    for index, found in sorted(likely.items()):
-        itself = [source[index]] if tokenizers.joint else []
-        lines.append(f"{source[index]}\t{' '.join([*itself, *(target[y] for y in found)])}")
+    for index in range(len(SPECIALS), len(source)) if tokenizers.joint else sorted(likely):
+        itself = [source[index]] if tokenizers.joint else []  # also a token that the training pairs do not have
+        lines.append(f"{source[index]}\t{' '.join([*itself, *(target[y] for y in likely.get(index, []))])}")
     file.write_text("\n".join(lines) + "\n", "utf-8")

@@ -20,7 +20,7 @@ from seqloom.config import Config
 from seqloom.decode.hypothesis import Hypothesis
 from seqloom.decode.options import MOST_BEAM, SampleOptions, SearchOptions, check_vocabulary
 from seqloom.errors import UsageError, did_you_mean
-from seqloom.runtime.engines import Notice, check_request, hasten, load_torch_model, open_ctranslate2
+from seqloom.runtime.engines import Notice, check_request, hasten, load_torch_model, open_converted
 from seqloom.runtime.folder import open_run
 from seqloom.runtime.inputs import Warn, encode_texts
 from seqloom.runtime.members import check_members, shared_config, shared_facts
@@ -91,7 +91,7 @@ class Translator:
         runs = [open_run(Path(folder)) for folder in folders]
         check_members(runs)
         shared = (runs[0].tokenizers, shared_config(runs), shared_facts(runs))
-        fast = open_ctranslate2(runs, engine, threads, device, notice)
+        fast = open_converted(runs, engine, threads, device, notice)
         if fast is None:
             model = load_torch_model(runs, threads, device)
             hastened = hasten(model, engine, runs[0].config.decode.batch_size)
@@ -203,7 +203,7 @@ class Translator:
     ) -> list[list[Translation]]:
         """The outputs of each text: what the engine finds for its parts, put together."""
         lines = lines or range(1, len(texts) + 1)
-        parts = split_texts(texts, self.tokenizers, self.config.data, request.options, prefixes, lines, warn)
+        parts = split_texts(texts, self.tokenizers, self.config, request.options, prefixes, lines, warn)
         return join(parts, self.find(request, flat(parts)), request.num, self.tokenizers.target)
 
     def find(self, request: Request, parts: list[Part]) -> list[list[Hypothesis]]:

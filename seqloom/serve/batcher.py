@@ -8,7 +8,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ from seqloom.errors import SeqloomError
 from seqloom.serve.limits import Limits
 from seqloom.serve.refusal import Refusal, busy
 from seqloom.serve.search import Find, Found, How
+from seqloom.serve.thread import OneThread
 
 log = logging.getLogger("seqloom.serve")
 Measure = Callable[[int, float], None]  # texts of a batch, seconds
@@ -47,18 +47,18 @@ class Batcher:
         self.places: set[Ask] = set()  # requests that wait or are being answered
         self.waiting: list[Ask] = []  # those of them that have texts left to search
         self.wake = asyncio.Event()
-        self.worker = ThreadPoolExecutor(1, "seqloom-model")
+        self.worker = OneThread("seqloom-model")
         self.task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         self.task = asyncio.get_running_loop().create_task(self.run())
 
     async def stop(self) -> None:
-        """End the loop. The batch that is being searched ends too; nobody waits for it any more."""
+        """End the loop. Nobody waits any more for the batch that is being searched."""
         if self.task is not None:
             self.task.cancel()
             await asyncio.wait([self.task], timeout=self.limits.drain)  # a stop must end, whatever became of the task
-        self.worker.shutdown(wait=False, cancel_futures=True)
+        self.worker.shutdown()
 
     def give_up(self) -> None:
         """Refuse all who still wait: the time to stop has come."""
@@ -98,12 +98,13 @@ class Batcher:
 
     async def gather_company(self, until: float) -> None:
         """Wait for more texts, but not when there are enough for a batch."""
-        while (left := until - asyncio.get_running_loop().time()) > 0:
+        while asyncio.get_running_loop().time() < until:
             if sum(len(ask.texts) - ask.taken for ask in self.waiting) >= self.limits.rows:
                 return
             self.wake.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.wake.wait(), left)
+                async with asyncio.timeout_at(until):  # wait_for of Python 3.11 may swallow the cancellation of a stop
+                    await self.wake.wait()
 
     def take(self) -> list[Row]:
         """Texts for one search, shortest first: one of each request in turn, until the batch is full."""
@@ -111,10 +112,10 @@ class Batcher:
             return []
         how, rows, longest = self.waiting[0].how, list[Row](), 0
         queue = [ask for ask in self.waiting if ask.how == how]
-        while queue and len(rows) < self.limits.rows:
+        while queue and len(rows) < max(1, self.limits.rows // how.times):
             ask = queue.pop(0)
             longest = max(longest, len(ask.texts[ask.taken]))
-            if rows and longest * (len(rows) + 1) > self.limits.area:
+            if rows and longest * (len(rows) + 1) * how.times > self.limits.area:
                 break
             rows.append((ask, ask.taken))
             ask.taken += 1

@@ -3,7 +3,6 @@
 import asyncio
 import hmac
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +16,10 @@ from seqloom.serve.body import Fields, read_fields
 from seqloom.serve.fields import read_request
 from seqloom.serve.refusal import OURS, Refusal, busy
 from seqloom.serve.service import Service
-from seqloom.serve.shapes import Said
+from seqloom.serve.shapes import Error, Said
 
 log = logging.getLogger("seqloom.serve")
-AUTHORIZATION = re.compile(r"(?:Bearer|DeepL-Auth-Key)\s+(.*\S)\s*", re.IGNORECASE)
+SCHEMES = ("bearer", "deepl-auth-key")  # what stands before a key in a header
 CLIENT_GONE = 499  # nobody reads it; it is what the metrics count
 Handle = Callable[[Service, Any], Awaitable[Any]]
 
@@ -36,6 +35,7 @@ class Endpoint:
     no_key: int = 403  # what a wrong key is answered with
     streams: bool = False  # may also answer with server-sent events
     statuses: tuple[int, ...] = ()  # what else it may answer with
+    error: Any = Error  # the type of a refusal
 
     async def respond(self, service: Service, request: Request) -> Response:
         if not service.accepting:
@@ -69,6 +69,7 @@ class Endpoint:
 
     async def answer_request(self, service: Service, request: Request, takes: type[Said]) -> Any:
         fields = await read_fields(request, service.limits.body)
+        fields.values.update(request.path_params)
         if not has_key(service, request, fields):
             raise Refusal(self.no_key, "The api_key is missing or wrong.")
         said = read_request(fields, takes)
@@ -79,9 +80,10 @@ def has_key(service: Service, request: Request, fields: Fields) -> bool:
     """The key may stand in a header or in a field; it is compared in a time that tells nothing of it."""
     if service.key is None:
         return True
-    header = AUTHORIZATION.fullmatch(request.headers.get("authorization", ""))
-    names = [header[1] if header else None, *(fields.values.get(name) for name in Said.__struct_fields__)]
-    given = next((name for name in names if isinstance(name, str) and name), "")
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    header = key.strip() if scheme.lower() in SCHEMES else ""
+    keys = [header, *(fields.values.get(name) for name in Said.__struct_fields__)]
+    given = next((key for key in keys if isinstance(key, str) and key), "")
     return hmac.compare_digest(given.encode(errors="replace"), service.key.encode())
 
 

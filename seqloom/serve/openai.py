@@ -43,6 +43,10 @@ class ChatRequest(Said, kw_only=True):
     stream_options: StreamOptions | None = None
 
 
+class ModelRequest(Said, kw_only=True):
+    id: Annotated[str, Meta(description="the name of a model: see /v1/models")]
+
+
 class ChatModel(Struct):
     id: str
     object: str
@@ -81,10 +85,19 @@ class ChatAnswer(Struct, kw_only=True):
     usage: Usage
 
 
+class ErrorFacts(Struct):
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ChatError(Struct):
+    error: ErrorFacts
+
+
 async def complete(service: Service, said: ChatRequest) -> ChatAnswer | Response:
-    model = next((model for model in service.models.values() if model.name == said.model), None)
-    if model is None:
-        raise Refusal(404, f"There is no such model here; there are: {', '.join(names(service))}.")
+    model = find_model(service, said.model)
     text, n = next(filter(None, map(text_of, reversed(said.messages))), ""), said.n or 1
     beam = None if service.beam is None else max(service.beam, n)
     [found] = await translate(service, Wish([text], model.source, model.target, how=How(beam, n)))
@@ -100,6 +113,13 @@ async def complete(service: Service, said: ChatRequest) -> ChatAnswer | Response
         return answer
     counted = said.stream_options is not None and bool(said.stream_options.include_usage)
     return StreamingResponse(stream(answer, counted), media_type="text/event-stream")
+
+
+def find_model(service: Service, name: str) -> Model:
+    models = {model.name: model for model in service.models.values()}
+    if name not in models:
+        raise Refusal(404, f"There is no such model here; there are: {', '.join(models)}.")
+    return models[name]
 
 
 def text_of(message: Message) -> str:
@@ -139,18 +159,29 @@ def data(said: Any) -> bytes:
     return b"data: " + msgspec.json.encode(said) + b"\n\n"
 
 
-def names(service: Service) -> list[str]:
-    return [model.name for model in service.models.values()]
+def in_short(model: Model) -> ChatModel:
+    return ChatModel(model.name, "model", 0, "seqloom")
 
 
 async def list_models(service: Service, _: Said) -> ChatModels:
-    return ChatModels("list", [ChatModel(name, "model", 0, "seqloom") for name in names(service)])
+    return ChatModels("list", [in_short(model) for model in service.models.values()])
+
+
+async def show_model(service: Service, said: ModelRequest) -> ChatModel:
+    return in_short(find_model(service, said.id))
 
 
 ENDPOINTS = [
     Endpoint(
         "POST", "/v1/chat/completions", "Translate, as a chat", complete, ChatAnswer, ChatRequest,
-        no_key=401, streams=True, statuses=(404,),
+        no_key=401, streams=True, statuses=(404,), error=ChatError,
     ),
-    Endpoint("GET", "/v1/models", "The models, as OpenAI lists them", list_models, ChatModels, Said, no_key=401),
+    Endpoint(
+        "GET", "/v1/models", "The models, as OpenAI lists them", list_models, ChatModels, Said,
+        no_key=401, error=ChatError,
+    ),
+    Endpoint(
+        "GET", "/v1/models/{id}", "One of them", show_model, ChatModel, ModelRequest,
+        no_key=401, statuses=(404,), error=ChatError,
+    ),
 ]  # fmt: skip

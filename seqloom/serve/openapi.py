@@ -28,7 +28,8 @@ REFERENCE = "#/components/schemas/{name}"
 def openapi(service: Service, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     taken = [endpoint.takes for endpoint in endpoints if endpoint.takes]
-    _, schemas = msgspec.json.schema_components([*taken, Error], ref_template=REFERENCE)
+    refused = [endpoint.error for endpoint in endpoints]
+    _, schemas = msgspec.json.schema_components([*taken, *refused], ref_template=REFERENCE)
     for endpoint in endpoints:
         (answer,), found = msgspec.json.schema_components([endpoint.answer], ref_template=REFERENCE)
         schemas |= found
@@ -48,7 +49,8 @@ def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any
     statuses = {500, 503, 504, *endpoint.statuses}
     if endpoint.takes:
         statuses |= {400, 413, 415, endpoint.no_key}
-    responses = {str(status): response(WHY[status], REFERENCE.format(name="Error")) for status in sorted(statuses)}
+    refusal = REFERENCE.format(name=endpoint.error.__name__)
+    responses = {str(status): response(WHY[status], refusal) for status in sorted(statuses)}
     if endpoint.answer is not Error:
         responses["200"] = {"description": "The answer", "content": content(endpoint, answer)}
     described: dict[str, Any] = {"summary": endpoint.summary, "responses": dict(sorted(responses.items()))}
@@ -59,7 +61,9 @@ def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any
     elif endpoint.takes:
         own = schemas[endpoint.takes.__name__]["properties"]
         described["parameters"] = [
-            {"name": name, "in": "query", "schema": schema}
+            {"name": name, "in": "path", "required": True, "schema": schema}
+            if f"{{{name}}}" in endpoint.path
+            else {"name": name, "in": "query", "schema": schema}
             for name, schema in own.items()
             if name not in Said.__struct_fields__
         ]
@@ -79,12 +83,14 @@ def response(description: str, reference: str) -> dict[str, Any]:
 
 def narrow(whole: dict[str, Any], service: Service) -> None:
     """What is true of this server only: its languages, models and limits."""
+    names = [model.name for model in service.models.values()]
     allowed = {
         "source": ["auto", *service.sources],
         "target": service.targets,
         "source_lang": service.sources,
         "target_lang": service.targets,
-        "model": [model.name for model in service.models.values()],
+        "model": names,
+        "id": names,
     }
     for name, schema in whole.get("properties", {}).items():
         if "description" not in schema:

@@ -1,6 +1,7 @@
 """A request that is not answered: a status and one sentence, in JSON, whatever went wrong."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -13,6 +14,8 @@ SENTENCES = {
     405: "This address does not take that method.",
 }
 OURS = "Something went wrong here; it is in the log of the server."
+CODES = {401: "invalid_api_key", 404: "model_not_found"}  # what clients of OpenAI know them by
+LIKE_DEEPL, LIKE_OPENAI = "/v2/", ("/v1/chat/", "/v1/models")  # beginnings of addresses
 
 
 class Refusal(Exception):
@@ -30,8 +33,13 @@ def busy(sentence: str) -> Refusal:
 
 
 def answer_refusal(status: int, sentence: str, headers: Mapping[str, str] | None, path: str) -> Response:
-    """{"error": sentence}; the clients of DeepL look for "message"."""
-    body = {"error": sentence} | ({"message": sentence} if path.startswith("/v2/") else {})
+    """{"error": sentence}; the clients of DeepL look for "message", those of OpenAI for an object."""
+    body: dict[str, Any] = {"error": sentence}
+    if path.startswith(LIKE_DEEPL):
+        body["message"] = sentence
+    elif path.startswith(LIKE_OPENAI):
+        kind = "server_error" if status >= 500 else "invalid_request_error"
+        body["error"] = {"message": sentence, "type": kind, "param": None, "code": CODES.get(status)}
     return Response(msgspec.json.encode(body), status, headers, media_type="application/json")
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 LINES = re.compile(r"([\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)")
-BLANKS = re.compile(r"^(\s*)(.*?)(\s*)$", re.DOTALL)
 SPACES = re.compile(r"\s+")
+# Python reads no number of thousands of digits; the first eight say already that there is no such character.
+NUMBERED = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 # Own patterns, because html.parser loses what is not closed and takes seconds for 5,000 characters of `<a <a <a `.
 MARKUP = re.compile(
     r"<(?P<raw>script|style|template|noscript)\b[^<>]*+>.*?(?:</(?P=raw)\s*+>|\Z)"
@@ -20,6 +21,7 @@ MARKUP = re.compile(
 )
 # How authors say that a name or a piece of code stays.
 STAYS = re.compile(r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE)
+LINED = {"pre", "textarea"}  # here blanks and line ends are seen as they were written
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
 
@@ -39,21 +41,19 @@ def join(segments: Sequence[Segment], translated: Iterator[str], format: str) ->
     return "".join(escape(next(translated)) if segment.translate else segment.text for segment in segments)
 
 
-def split_text(text: str) -> list[Segment]:
+def split_text(text: str, keep: Callable[[str], str] = str) -> list[Segment]:
     """Each line by itself."""
-    return [segment for line in LINES.split(text) for segment in around(line)]
+    return [segment for line in LINES.split(text) for segment in around(line, keep)]
 
 
-def around(text: str, keep: Callable[[str], str] = str) -> Iterator[Segment]:
+def around(text: str, keep: Callable[[str], str]) -> Iterator[Segment]:
     """A text without the blanks around it, and these; a text without letters and digits stays as it is."""
     if not any(map(str.isalnum, text)):
         if text:
             yield Segment(keep(text), translate=False)
         return
-    match = BLANKS.match(text)
-    assert match is not None  # the pattern fits every text
-    before, inner, after = match.groups()
-    for part, translate in ((before, False), (inner, True), (after, False)):
+    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    for part, translate in ((before, False), (text.strip(), True), (after, False)):
         if part:
             yield Segment(part if translate else keep(part), translate)
 
@@ -66,26 +66,32 @@ def split_html(text: str) -> list[Segment]:
     """Markup as it was written; text nodes without their entities. What is no whole tag is text."""
     segments: list[Segment] = []
     staying: list[str] = []  # open elements, from one that must not be translated on
+    lined = False
     start = 0
     for match in MARKUP.finditer(text):
-        segments += text_node(text[start : match.start()], bool(staying))
+        segments += text_node(text[start : match.start()], bool(staying), lined)
         segments.append(Segment(match[0], translate=False))
         start = match.end()
         tag = (match["tag"] or "").lower()
         if not tag or tag in VOID or match[0].endswith("/>"):
             continue
+        if tag in LINED:
+            lined = not match["close"]
         if not match["close"]:
             staying += [tag] if staying or STAYS.search(match[0]) else []
         elif tag in staying:
             while staying.pop() != tag:
                 pass
-    return segments + text_node(text[start:], bool(staying))
+    return segments + text_node(text[start:], bool(staying), lined)
 
 
-def text_node(raw: str, stays: bool) -> list[Segment]:
+def text_node(raw: str, stays: bool, lined: bool) -> list[Segment]:
     if stays:
         return [Segment(raw, translate=False)] if raw else []
+    text = html.unescape(NUMBERED.sub(r"&#\1", raw))
+    if lined:
+        return split_text(text, escape_text)
     return [
         Segment(SPACES.sub(" ", segment.text), translate=True) if segment.translate else segment
-        for segment in around(html.unescape(raw), keep=escape_text)
+        for segment in around(text, escape_text)
     ]

@@ -38,6 +38,7 @@ class Server(uvicorn.Server):
         self.on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
             self.on_start()
@@ -47,6 +48,14 @@ class Server(uvicorn.Server):
         self.service.accepting = False
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+        if self.force_exit:
+            self.loop.call_soon_threadsafe(self.cut_off)
+
+    def cut_off(self) -> None:
+        """Hang up on everybody: from Python 3.12 on the end waits for connections that are open."""
+        for connection in [*self.server_state.connections]:
+            if connection.transport is not None:
+                connection.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.service.accepting = False

@@ -1,8 +1,9 @@
 """What is served: models as pairs of languages, each with its queue and thread, and the limits that hold for all."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seqloom.errors import UsageError
 from seqloom.serve.batcher import Batcher
@@ -10,7 +11,8 @@ from seqloom.serve.languages import resolve
 from seqloom.serve.limits import Limits
 from seqloom.serve.metrics import Metrics
 from seqloom.serve.refusal import Refusal
-from seqloom.serve.search import Find, make_find
+from seqloom.serve.search import Find, Found, How, make_find
+from seqloom.serve.thread import OneThread
 
 if TYPE_CHECKING:
     from seqloom.runtime.translator import Translator
@@ -35,6 +37,25 @@ class Model:
     target: str
     translator: "Translator"
     batcher: Batcher
+    reference: asyncio.Future[Any] | None = None  # the torch engine behind a fast one, once somebody needs it
+
+    async def ask(self, texts: Sequence[str], how: How) -> list[Found]:
+        if how.beyond_fast_engines and self.translator.load_model is not None:
+            await self.load_reference()
+        return await self.batcher.ask(texts, how)
+
+    async def load_reference(self) -> None:
+        """It takes seconds: in a thread of its own, so that those who ask for less are answered meanwhile."""
+        if self.reference is None:
+            thread = OneThread("seqloom-reference")
+            self.reference = asyncio.get_running_loop().run_in_executor(thread, getattr, self.translator, "reference")
+            thread.shutdown()
+        await asyncio.wait([self.reference])  # what goes wrong the search says
+
+    @property
+    def busy(self) -> bool:
+        """Something runs in one of its threads."""
+        return self.batcher.worker.busy or (self.reference is not None and not self.reference.done())
 
 
 @dataclass(eq=False)
@@ -80,6 +101,10 @@ class Service:
         self.accepting = False
         for model in self.models.values():
             await model.batcher.stop()
+
+    @property
+    def busy(self) -> bool:
+        return any(model.busy for model in self.models.values())
 
     @property
     def ready(self) -> bool:

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+MOST_ALTERNATIVES = 10
 MOST_N_BEST = 10
-MOST_BEAM = 32
+WIDEST_BEAM = 32  # that a client may ask for
 
 Texts = Annotated[str | Annotated[list[str], Meta(min_length=1)], Meta(description="a text, or a list of texts")]
 Text = Annotated[str, Meta(description="a text")]
@@ -17,9 +18,12 @@ Source = Annotated[str, Meta(description="the code of a language that is served,
 Target = Annotated[str, Meta(description="the code of a language that is served")]
 OptionalTarget = Annotated[str, Meta(description="the code of a language that is served; empty if there is only one")]
 Format = Annotated[Literal["text", "html"], Meta(description="text or html")]
-Alternatives = Annotated[int, Meta(description="a whole number of further translations, 0 to 10", ge=0, le=10)]
-Beam = Annotated[int, Meta(description="a whole number of hypotheses, 1 to 32", ge=1, le=MOST_BEAM)]
-NBest = Annotated[int, Meta(description="a whole number of outputs, 1 to 10", ge=1, le=MOST_N_BEST)]
+Alternatives = Annotated[
+    int,
+    Meta(description=f"a whole number of further translations, 0 to {MOST_ALTERNATIVES}", ge=0, le=MOST_ALTERNATIVES),
+]
+Beam = Annotated[int, Meta(description=f"a whole number of hypotheses, 1 to {WIDEST_BEAM}", ge=1, le=WIDEST_BEAM)]
+NBest = Annotated[int, Meta(description=f"a whole number of outputs, 1 to {MOST_N_BEST}", ge=1, le=MOST_N_BEST)]
 Key = Annotated[str | None, Meta(description="the key of this server, if it wants one")]
 
 

@@ -1,7 +1,6 @@
 """Texts, languages and wishes -> translations: what every protocol calls, each dressing the answer in its own shape."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,6 @@ AUTO = "auto"
 SURE = 80.0  # percent: only then is a text left as it is because it seems to be in the target language already
 INLINE = 10_000  # characters; more are looked through in a thread, so that nobody else waits
 PLAIN = How()
-WORD = re.compile(r"[^ \t\n\r\f\v]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Route:
 
     @property
     def parts(self) -> list[str]:
-        return [segment.text for segment in self.segments if segment.translate] if self.model else []
+        return to_translate(self.segments) if self.model else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +91,16 @@ def only_target(service: Service) -> str:
 
 
 def route(service: Service, text: str, source: str, target: str, format: str) -> Route:
-    guess = None
+    segments, guess = split(text, format), None
     if source == AUTO:
-        guess = guess_source(service, text, target)
+        guess = guess_source(service, "\n".join(to_translate(segments)), target)  # tags are no words of a language
         source = guess.language
     model = None if source == target else service.model(source, target)
-    return Route(guess, source, model, split(text, format))
+    return Route(guess, source, model, segments)
+
+
+def to_translate(segments: Sequence[Segment]) -> list[str]:
+    return [segment.text for segment in segments if segment.translate]
 
 
 def guess_source(service: Service, text: str, target: str) -> Guess:
@@ -113,19 +115,19 @@ def guess_source(service: Service, text: str, target: str) -> Guess:
 
 async def ask_models(service: Service, routes: Sequence[Route], how: How) -> list[list[Found]]:
     """What the models find for the parts of each text: one question for each model, all at the same time."""
-    models = list(dict.fromkeys(route.model for route in routes if route.parts))
-    questions = []
-    for model in filter(None, models):
-        parts = [part for route in routes if route.model is model for part in route.parts]
-        service.metrics.characters.labels(model.name).inc(sum(map(len, parts)))
-        questions.append(model.batcher.ask(parts, how))
-    tasks = [asyncio.ensure_future(question) for question in questions]
+    parts: dict[Model, list[str]] = {}
+    for route in routes:
+        if route.model and route.parts:
+            parts.setdefault(route.model, []).extend(route.parts)
+    tasks = [asyncio.ensure_future(model.ask(texts, how)) for model, texts in parts.items()]
     try:
-        answers = dict(zip(models, map(iter, await asyncio.gather(*tasks)), strict=True))
+        answers = {model: iter(found) for model, found in zip(parts, await asyncio.gather(*tasks), strict=True)}
     finally:
         for task in tasks:
             task.cancel()
-    return [[next(answers[route.model]) for _ in route.parts] for route in routes]
+    for model, texts in parts.items():
+        service.metrics.characters.labels(model.name).inc(sum(map(len, texts)))
+    return [[next(answers[route.model]) for _ in route.parts] if route.model else [] for route in routes]
 
 
 def put_together(text: str, route: Route, target: str, found: list[Found], wish: Wish) -> Translated:
@@ -155,7 +157,7 @@ def put_together(text: str, route: Route, target: str, found: list[Found], wish:
         route.model,
         hypotheses,
         alternatives,
-        align(route.parts, found) if wish.how.align and wish.format == "text" else None,
+        join_alignments(found) if wish.how.align and wish.format == "text" else None,
         [answer.attention for answer in found],
     )
 
@@ -165,14 +167,14 @@ def nth(answer: Found, number: int) -> str:
     return answer.alternatives[number] if number < len(answer.alternatives) else answer.hypotheses[0].text
 
 
-def align(parts: Sequence[str], found: Sequence[Found]) -> Alignment | None:
+def join_alignments(found: Sequence[Found]) -> Alignment | None:
     """The words of all parts in a row, and the links between them; None when the model could not tell for a part."""
-    aligned = Alignment([], [], [])
-    for part, answer in zip(parts, found, strict=True):
-        if answer.links is None:
+    joined = Alignment([], [], [])
+    for answer in found:
+        if answer.alignment is None:
             return None
-        before = len(aligned.source), len(aligned.target)
-        aligned.links += [[before[0] + source, before[1] + target] for source, target in answer.links]
-        aligned.source += WORD.findall(part)
-        aligned.target += WORD.findall(answer.hypotheses[0].text)
-    return aligned
+        before = len(joined.source), len(joined.target)
+        joined.links += [[before[0] + source, before[1] + target] for source, target in answer.alignment.links]
+        joined.source += answer.alignment.source
+        joined.target += answer.alignment.target
+    return joined

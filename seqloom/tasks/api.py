@@ -53,6 +53,9 @@ class Task:
     def carry_on(self, tensors: dict[str, Tensor]) -> None:
         """The opposite, from a checkpoint."""
 
+    def drop_carried(self) -> None:
+        """What is carried is of a step that went wrong: begin anew."""
+
 
 def token_loss(model: Speaker, hidden: Tensor, targets: Tensor, smoothing: float = 0.0) -> Loss:
     """Cross-entropy of hidden (M, D) against targets (M,), the logits a part at a time."""

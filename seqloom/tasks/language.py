@@ -36,7 +36,7 @@ class Language(Task):
         return token_loss(model, hidden.flatten(0, 1), batch.targets.flatten(), smoothing)
 
     def state_before(self, model: LanguageModel, batch: Windows) -> State:
-        if batch.fresh:
+        if batch.fresh or (self.state is None and not self.saved):
             self.saved = {}
             return model.begin(len(batch.inputs))
         if self.saved:
@@ -52,6 +52,9 @@ class Language(Task):
 
     def carry_on(self, tensors: dict[str, Tensor]) -> None:
         self.saved = tensors
+
+    def drop_carried(self) -> None:
+        self.state, self.saved = None, {}
 
 
 def each_tensor(change: Callable[[Tensor], Tensor], state: State) -> State:

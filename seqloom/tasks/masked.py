@@ -25,7 +25,6 @@ AS_MASK, AS_ANY = 0.8, 0.1
 
 class Masked(Reading):
     def __init__(self, share: float) -> None:
-        super().__init__()
         self.share = share
 
     def answers(self, store: Store, indices: NDArray[np.integer], src: Tensor) -> tuple[Tensor, Tensor]:

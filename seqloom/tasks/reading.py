@@ -6,8 +6,6 @@ tgt_out   what to say, (B,1) or as long as src; tgt_mask: where
 loss = - sum_i log p(y_i | x)     over the places of tgt_mask
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -19,18 +17,10 @@ from seqloom.data.store import Store
 from seqloom.models.api import Reader
 from seqloom.nn.loss import Loss
 from seqloom.tasks.api import Task, token_loss
-from seqloom.tasks.respelling import Ways, respell, ways_to_spell
 from seqloom.text.vocabulary import BOS
 
 
 class Reading(Task):
-    def __init__(self, respelled: float = 0.0) -> None:
-        self.respelled = respelled  # share of pieces that training reads as smaller ones
-        self.ways: Ways = []
-
-    def know_pieces(self, pieces: Sequence[str]) -> None:
-        self.ways = ways_to_spell(pieces) if self.respelled else []
-
     def load(self, store: Store, indices: NDArray[np.integer]) -> Batch:
         ended, real = lay_out(*store.take("source", indices))
         src, src_mask = put_before(ended, BOS), put_before(real, True)
@@ -44,8 +34,6 @@ class Reading(Task):
 
     def loss(self, model: nn.Module, batch: Batch, smoothing: float = 0.0, progress: float = 0.0) -> Loss:
         assert isinstance(model, Reader)
-        if self.ways and model.training:
-            batch = respell(batch, self.ways, self.respelled)
         hidden = model.hidden(batch.src, batch.src_mask)[batch.tgt_mask]  # (M, D): the other places are never projected
         return token_loss(model, hidden, batch.tgt_out[batch.tgt_mask], smoothing)
 

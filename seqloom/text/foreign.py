@@ -14,7 +14,7 @@ import tokenizers
 
 from seqloom.errors import ModelError
 from seqloom.text.tokenizer import BLANK, VISIBLE, Tokenizer
-from seqloom.text.vocabulary import SPECIALS, UNK
+from seqloom.text.vocabulary import EOS, SPECIALS, UNK
 
 KIND = "foreign"
 NOBODY = -1  # a special token of ours that they lack
@@ -26,6 +26,7 @@ class ForeignTokenizer(Tokenizer):
     def __init__(self, engine: tokenizers.Tokenizer, specials: Sequence[str | None]) -> None:
         engine.no_padding()
         engine.no_truncation()  # a text that is too long is cut or reported by us, in the open
+        engine.encode_special_tokens = True  # "[SEP]" in a text is text; the file format does not store this
         self.engine = engine
         self.kind = KIND
         self.specials = tuple(specials)
@@ -43,6 +44,12 @@ class ForeignTokenizer(Tokenizer):
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         rows = self.engine.encode_batch_fast(texts, add_special_tokens=False)
         return [[self.ours[their] for their in row.ids] for row in rows]
+
+    @property
+    def line_end(self) -> int:
+        """Their own token for it, where they have one: to their model </s> is the end of the whole text."""
+        found = self.encode("\n")
+        return found[0] if len(found) == 1 and self.decode(found) == "\n" else EOS
 
     def decode(self, ids: Iterable[int]) -> str:
         return self.engine.decode([self.theirs[index] for index in ids if index > UNK], skip_special_tokens=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 import tokenizers
 
 from seqloom.errors import ModelError
-from seqloom.text.vocabulary import SPECIALS, UNK
+from seqloom.text.vocabulary import EOS, SPECIALS, UNK
 
 BLANK = "▁"  # how a view shows a space; also marks the begin of each word in a `word` vocabulary
 VISIBLE = str.maketrans({" ": BLANK, "\n": "↵", "\t": "⇥"})
@@ -41,6 +41,11 @@ class Tokenizer:
     def spans_batch(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Where each piece of a text stands in it, first and last + 1 character; parts of one character share it."""
         return [row.offsets for row in self.engine.encode_batch(texts, add_special_tokens=False)]
+
+    @property
+    def line_end(self) -> int:
+        """The id that stands between the lines of running text."""
+        return EOS
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of these ids; special ones are dropped, broken UTF-8 becomes U+FFFD."""

@@ -57,6 +57,7 @@ class Carrier(Protocol):
 
     def carried(self) -> dict[str, torch.Tensor]: ...
     def carry_on(self, tensors: dict[str, torch.Tensor]) -> None: ...
+    def drop_carried(self) -> None: ...
 
 
 class LossSums(Protocol):
@@ -165,6 +166,8 @@ class Loop:
     def skip(self, loss: float, norm: float, used: list[Any]) -> None:
         """A non-finite loss or gradient changes nothing but the log; twenty in a row end the run."""
         state = self.state
+        if self.task:
+            self.task.drop_carried()  # it may be what is not finite, and would spoil every step after this one
         state.skipped += 1
         state.skipped_in_row += 1
         lines = [line for indices in used for line in self.batches.where(indices)]

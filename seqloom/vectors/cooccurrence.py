@@ -38,7 +38,7 @@ def counted_parts(corpus: WordCorpus, window: int) -> Iterator[Entries]:
             together = texts[left] == texts[right]
             a, b = ids[left][together], ids[right][together]
             keys.append(np.minimum(a, b) * V + np.maximum(a, b))
-            values.append(np.full(len(a), 1 / distance))
+            values.append(np.where(a == b, 2 / distance, 1 / distance))  # a word near itself: each is d from the other
         if keys:
             yield add_up(np.concatenate(keys), np.concatenate(values))
 

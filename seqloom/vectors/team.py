@@ -20,6 +20,7 @@ class Team:
         import torch
 
         self.size = threads or os.cpu_count() or 1
+        self.threads_before = torch.get_num_threads()
         torch.set_num_threads(1)
         self.pool = ThreadPoolExecutor(max(1, self.size - 1), "vectors", torch.set_num_threads, (1,))
 
@@ -38,4 +39,7 @@ class Team:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        import torch
+
         self.pool.shutdown()
+        torch.set_num_threads(self.threads_before)

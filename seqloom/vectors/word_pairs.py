@@ -3,7 +3,8 @@
     rho = Pearson's correlation of the ranks, equals sharing the mean of theirs     (Spearman 1904)
 
 A file has two words and a number a line, with tabs, commas or blanks between; a first line without a number is a
-header. A pair with a word that has no vector is left out, and is counted.
+header, and a part of speech may stand before the number, as in SimLex-999. A pair with a word that has no vector is
+left out, and is counted.
 """
 
 import re
@@ -23,6 +24,7 @@ RESAMPLES = 1000
 SEED = 12345
 FEWEST = 3  # two pairs always agree or disagree wholly
 PARTS = re.compile(r"[\t,; ]+")
+PARTS_OF_SPEECH = ("A", "N", "V")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def read_pairs(path: Path) -> list[tuple[str, str, float]]:
         if not text.strip() or text.startswith("#"):
             continue
         parts = text.strip().split("\t") if "\t" in text else PARTS.split(text.strip())
+        if len(parts) > 3 and parts[2] in PARTS_OF_SPEECH:
+            del parts[2]
         if len(parts) < 3 or not is_number(parts[2]) or not np.isfinite(float(parts[2])):
             if line == 1:
                 continue  # the names of the columns

@@ -19,7 +19,7 @@ def chat(
     threads: int | None = None,
     warn: Callable[[str], None],
 ) -> Iterator[str]:
-    """The answer to each line as it comes, none to an empty one. The model is loaded before the first is asked for."""
+    """The answer to each line as it comes, empty to a blank one. The model is loaded before the first is asked for."""
     task = open_run(folder).config.task.name
     if TASKS[task][0] != "pairs":
         verb = "generate" if task == "language" else "translate"
@@ -30,7 +30,8 @@ def chat(
     most, keep = translator.config.data.max_tokens, translator.config.task.turns
     turns: list[str] = []
     for number, line in enumerate(said, 1):
-        if not line.strip():
+        if not line.strip():  # nothing was said: no turn, but a line for a line
+            yield ""
             continue
         turns.append(line.strip())
         source = join_turns(turns[-keep:], lambda text: len(translator.tokenizers.source.encode(text)) <= most)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seqloom.errors import DataError
 from seqloom.workflows.evaluated_pairs import read_pairs
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def evaluate_denoise(
     tokenizer, most = translator.tokenizers.source, translator.config.data.max_tokens
     encoded = zip(rows, tokenizer.encode_batch([row.source for row in rows]), strict=True)
     known = [(row, ids) for row, ids in encoded if 0 < len(ids) <= most]
+    tell_too_long(pairs, len(rows) - len(known), len(rows), most, say)
     texts = [ids for _, ids in known]
     noised = add_noise(translator, texts)
     start = time.perf_counter()
@@ -55,6 +57,14 @@ def evaluate_denoise(
         | {"model": str(folder), "pairs": pairs, "excluded": excluded, "too_long": len(rows) - len(known)}
         | {"beam": translator.options().beam, "sentences_per_second": len(known) / seconds},
     )
+
+
+def tell_too_long(pairs: str, too_long: int, total: int, most: int, say: Callable[[str], None]) -> None:
+    """What does not fit the model is not measured: all of it is an error, some of it is said."""
+    if too_long == total:
+        raise DataError(f"{pairs}: no text is left: all {total:,} have more than the {most} tokens the model takes.")
+    if too_long:
+        say(f"{pairs}: {too_long:,} of {total:,} texts have more than the {most} tokens the model takes: left out")
 
 
 def add_noise(translator: "Translator", texts: list[list[int]]) -> list[list[int]]:

@@ -122,10 +122,14 @@ def find_mistakes(
 
 
 def find_new_words(folder: Path, tokenizer: "Tokenizer", texts: list[str]) -> list[list[bool]] | None:
-    """For each word of each text whether the training data lacks it; None when the token store is gone."""
+    """For each word of each text whether the training data lacks it, as far as the tokenizer tells words apart.
+
+    None when nobody can tell: the token store is gone, or it has words that the vocabulary lacks.
+    """
     import numpy as np
 
     from seqloom.data.store import Store
+    from seqloom.text.vocabulary import UNK
 
     try:
         store = Store.open(folder / "store")
@@ -134,9 +138,14 @@ def find_new_words(folder: Path, tokenizer: "Tokenizer", texts: list[str]) -> li
     known: set[str] = set()
     for start in range(0, len(store), ROWS_AT_ONCE):
         ids, lengths = store.take("source", np.arange(start, min(start + ROWS_AT_ONCE, len(store))))
+        if (ids == UNK).any():
+            return None
         for row in np.split(ids, np.cumsum(lengths)[:-1]):
             known.update(tokenizer.decode(row.tolist()).split())
-    return [[word not in known for word in text.split()] for text in texts]
+    words = sorted({word for text in texts for word in text.split()})
+    spelled = map(tokenizer.decode, tokenizer.encode_batch(words))  # as the store spells them: perhaps in lower case
+    old = {word for word, text in zip(words, spelled, strict=True) if text and known.issuperset(text.split())}
+    return [[word not in old for word in text.split()] for text in texts]
 
 
 def tell_seen(folder: Path, reader: "Answering", texts: list[str]) -> tuple[int | None, list[str]]:

@@ -35,7 +35,8 @@ def evaluate_language(
     lines = [pair.source for pair in read_pairs(spec, config.data, allow_loss, say)[0]]
     encoded = generator.tokenizer.encode_batch(lines)
     window, rows = config.task.window, max(1, max(config.train.batch_tokens, LEAST_BATCH) // config.task.window)
-    batches = StreamBatches(as_stream(encoded), window, rows, carries=model.context == 0, seed=None)
+    stream = as_stream(encoded, generator.tokenizer.line_end)
+    batches = StreamBatches(stream, window, rows, carries=model.context == 0, seed=None)
     sizes = np.array([len(ids) + 1 for ids in encoded]), np.array([len(line) + 1 for line in lines])
     began = time.perf_counter()
     costs = cost_of_tokens(model, batches, batches.epoch(0))
@@ -61,14 +62,18 @@ def cost_of_tokens(model: "LanguageModel", batches: Any, cuts: list["Cut"]) -> N
     import torch
 
     from seqloom.decode.score import log_softmax
+    from seqloom.tasks.api import LOGITS_AT_ONCE
 
     costs = np.full(len(batches.stream) - 1, np.nan)
+    rows = max(1, LOGITS_AT_ONCE // model.target_vocab_size)
     device, state = next(model.parameters()).device, None
     with torch.inference_mode():
         for cut in cuts:
             batch = batches.load(cut).to(device)
             hidden, state = model.read(batch.inputs, model.begin(len(batch.inputs)) if batch.fresh else state)
-            log_probs = log_softmax(model.project(hidden)).gather(-1, batch.targets[..., None])[..., 0]  # (B, T)
+            parts = zip(hidden.flatten(0, 1).split(rows), batch.targets.flatten().split(rows), strict=True)
+            chosen = [log_softmax(model.project(part)).gather(-1, wanted[:, None]) for part, wanted in parts]
+            log_probs = torch.cat(chosen).view_as(batch.targets)  # (B, T)
             for start, found in zip(cut.starts.tolist(), -log_probs.double().cpu().numpy(), strict=True):
                 window = costs[start : start + cut.length]
                 np.copyto(window, found, where=np.isnan(window))

@@ -33,7 +33,8 @@ def evaluate_masked(
     from seqloom.evaluate.significance import estimate
     from seqloom.runtime.gap_filler import GapFiller
 
-    reader = GapFiller.load(folder, threads)
+    told: list[str] = []
+    reader = GapFiller.load(folder, threads, notice=told.append)
     spec = CorpusSpec.parse(pairs, columns, form="text")
     rows, excluded = read_pairs(spec, reader.config.data, allow_loss, say)
     texts = [row.source for row in rows]
@@ -50,7 +51,7 @@ def evaluate_masked(
         labels=[],
         confusions={},
         mistakes=[],
-        warnings=[*warnings, *doubts(len(texts))],
+        warnings=[*told, *warnings, *doubts(len(texts))],
         about=describe(reader, len(texts), seconds)
         | {"model": str(folder), "pairs": pairs, "excluded": excluded, "seen_in_training": seen},
     )

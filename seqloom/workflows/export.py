@@ -1,4 +1,4 @@
-"""Give a model another form: CTranslate2 for speed, Hugging Face for other tools.
+"""Give a model another form: CTranslate2 for speed, Hugging Face and ONNX for other tools.
 
 `make_engine` is what the end of training calls: engine/ of the run folder, checked against golden.json.
 """
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from seqloom.errors import DataError, ModelError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from seqloom.config import Config
     from seqloom.evaluate.testset import Item
     from seqloom.runtime.folder import RunFolder
 
 Tell = Callable[[str], None]
-FORMATS = ("ctranslate2", "hf")
+FORMATS = ("ctranslate2", "hf", "onnx")
 MOST_FOR_BLEU = 1000  # validation pairs that int8 is compared on
 
 
@@ -29,8 +30,7 @@ def export(
     shortlist: int = 0,
     tell: Tell,
 ) -> Path:
-    """The folder that was written: `out`, or engine/ of the model for CTranslate2 without one."""
-    from seqloom.runtime.engine_folder import why_not
+    """The folder that was written: `out`, or engine/ of the model without one."""
     from seqloom.runtime.folder import open_run
 
     if format not in FORMATS:
@@ -39,17 +39,25 @@ def export(
         raise UsageError(f"--int8, --data and --shortlist are for --format ctranslate2, not for {format}")
     run = open_run(folder)
     if out is None:
-        if format != "ctranslate2":
+        if format == "hf":
             raise UsageError(f"--format {format}: name the folder to write with --out")
-        if fault := why_not(run.config):
+        if format == "onnx":
+            from seqloom.workflows.export_onnx import make_onnx_engine
+
+            return make_onnx_engine(run)
+        if fault := why_no_engine(run.config):
             raise UsageError(f"{folder}: {fault}.")
         items = read_pairs(run, data, tell) if data else None
         made = make_engine(folder, int8=int8, items=items, shortlist=shortlist, tell=tell)
-        assert made is not None  # why_not has nothing against it
+        assert made is not None  # why_no_engine has nothing against it
         return made
     check_empty(out)
     if format == "ctranslate2":
         write_ctranslate2_folder(run, "int8" if int8 else "float32", out)
+    elif format == "onnx":
+        from seqloom.workflows.export_onnx import export_onnx
+
+        export_onnx(run, out)
     else:
         from seqloom.workflows.export_hf import export_hf
 
@@ -60,19 +68,19 @@ def export(
 def make_engine(
     folder: Path, *, int8: bool = False, items: "Sequence[Item] | None" = None, shortlist: int = 0, tell: Tell
 ) -> Path | None:
-    """engine/ of a run folder, which `translate` and `serve` then use; None for a model that has no fast form.
+    """engine/ of a run folder, which `translate` and `serve` then use; None for a model that would not use it.
 
     fp32 must give what golden.json holds; int8 tells its BLEU change on `items`, or on the run's validation pairs.
     """
     import ctranslate2
 
     from seqloom.runtime.ctranslate2_model import write_ctranslate2
-    from seqloom.runtime.engine_folder import why_not, write_engine
+    from seqloom.runtime.engine_folder import write_engine
     from seqloom.runtime.folder import WEIGHTS, open_run
     from seqloom.runtime.transformer_weights import TransformerWeights
 
     run = open_run(folder)
-    if why_not(run.config):
+    if why_no_engine(run.config):
         return None
     weights = TransformerWeights.read(run.config, run.path / WEIGHTS)
 
@@ -97,6 +105,17 @@ def make_engine(
     return engine
 
 
+def why_no_engine(config: "Config") -> str:
+    """Why a model gets no engine/: it has no such form, or its own settings would never use it; else empty."""
+    from seqloom.runtime.engine_ctranslate2 import unlike_ours
+    from seqloom.runtime.engine_folder import why_not
+
+    if (fault := why_not(config)) or not (unlike := unlike_ours(config.decode)):
+        return fault
+    names = " and ".join(f"decode.{name}" for name in unlike)
+    return f"CTranslate2 has other rules for {names} of this model, so the torch engine answers: nothing to make"
+
+
 def add_shortlist(run: "RunFolder", num: int, file: Path) -> None:
     """Learned from the training pairs of the run."""
     import numpy as np
@@ -116,7 +135,7 @@ def add_shortlist(run: "RunFolder", num: int, file: Path) -> None:
     write_shortlist(*learn_shortlist(list(zip(*sides, strict=True)), num), run.tokenizers, file)
 
 
-def check_golden(folder: Path, engine: Path) -> None:
+def check_golden(folder: Path, engine: Path, name: str = "ctranslate2") -> None:
     """An engine that answers otherwise than the weights did is not kept."""
     from seqloom.runtime.translator import Translator
     from seqloom.workflows.info import read_golden
@@ -124,7 +143,11 @@ def check_golden(folder: Path, engine: Path) -> None:
     if not (folder / "golden.json").is_file():
         return
     golden = read_golden(folder / "golden.json")
-    outputs = Translator.load(folder, engine="ctranslate2").translate([pair["source"] for pair in golden])
+    translator = Translator.load(folder, engine=name)
+    outputs = translator.translate([pair["source"] for pair in golden])
+    if translator.said:  # torch answered in its place, and would agree with itself whatever the engine is
+        shutil.rmtree(engine)
+        raise ModelError(f"{engine}: taken away again, it answers nothing: it has {', '.join(translator.said)}")
     for pair, output in zip(golden, outputs, strict=True):
         if output != pair["target"]:
             shutil.rmtree(engine)

@@ -11,9 +11,10 @@ from typing import Any
 from torch import nn
 
 from seqloom import __version__
-from seqloom.config import Config
+from seqloom.config import TASKS, Config
 from seqloom.data.store import Store
 from seqloom.errors import ModelError
+from seqloom.evaluate.metrics import NAMES
 from seqloom.models.weights import save_weights
 from seqloom.runtime.answering import load_answering
 from seqloom.runtime.gap_filler import GapFiller, with_a_gap
@@ -21,9 +22,12 @@ from seqloom.train.checkpoint import Checkpoint, average_checkpoints, open_check
 from seqloom.train.durable import cannot_write, replace_file
 from seqloom.train.loop import Loop, steps_to_average
 from seqloom.workflows.export import make_engine
+from seqloom.workflows.glance import MOST_AT_A_GLANCE
 from seqloom.workflows.validation import Validation
 
 NUM_GOLDEN = 5
+RECORDS = {"pairs": "pairs", "labelled": "texts", "tagged": "texts", "text": "texts", "stream": "lines"}
+LEARNED = {"classify": "labels", "tag": "tags", "masked": "hidden tokens", "language": "tokens", "denoise": "tokens"}
 
 
 @dataclass(frozen=True)
@@ -96,18 +100,22 @@ def write_card(out: Path, config: Config, facts: dict[str, Any], train: Store, v
     """card.md: what a person who gets this folder wants to know before using it."""
     languages = " -> ".join(filter(None, (config.data.source_lang, config.data.target_lang))) or "not named"
     model, minutes = config.model, facts["seconds"] / 60
+    form = TASKS[config.task.name][0]
+    records, learned = RECORDS[form], LEARNED.get(config.task.name, "target tokens")
+    scores = ", ".join(f"{NAMES.get(name, name)} {score:.2f}" for name, score in facts["valid_scores"].items())
+    measured = f"the first {MOST_AT_A_GLANCE}" if form == "pairs" and len(valid) > MOST_AT_A_GLANCE else "all of them"
     rows = {
         "Task": config.task.name,
         "Model": f"{model.kind}, {model.layers} layers, width {model.width}, {facts['params']:,} parameters",
         **({"Begins from": config.train.init} if config.train.init else {}),
         "Languages": languages,
-        "Training data": f"{', '.join(train.names)}: {train.account.kept:,} of {train.account.total:,} pairs",
-        "Validation data": f"{', '.join(valid.names)}: {len(valid):,} pairs" + (", held out" if valid.held_out else ""),
+        "Training data": f"{', '.join(train.names)}: {train.account.kept:,} of {train.account.total:,} {records}",
+        "Validation data": f"{', '.join(valid.names)}: {len(valid):,} {records}"
+        + (", held out" if valid.held_out else ""),
         "Data hash": facts["data_hash"],
-        "Training": f"{facts['step']:,} updates, {facts['tokens']:,} target tokens, {minutes:.1f} minutes",
+        "Training": f"{facts['step']:,} updates, {facts['tokens']:,} {learned}, {minutes:.1f} minutes",
         "Weights": f"{facts['weights']} (lowest validation loss, {facts['valid_loss']:.4f})",
-        "Validation": ", ".join(f"{name} {score:.2f}" for name, score in facts["valid_scores"].items())
-        + " (last weights, the first 500; for orientation)",
+        **({"Validation": f"{scores} (last weights, {measured}; for orientation)"} if scores else {}),
         "Made": f"Seqloom {__version__}, {time.strftime('%Y-%m-%d')}, seed {config.train.seed}",
     }
     lines = [f"# {out.name}", "", "| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())]

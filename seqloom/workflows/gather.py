@@ -18,6 +18,7 @@ from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import SPECIALS
 from seqloom.train.progress import make_progress
+from seqloom.workflows.chat import TURN
 from seqloom.workflows.resume import check_same_data
 
 Tell = Callable[[str], None]
@@ -74,6 +75,7 @@ def gather_data(
         check_same_data(folder, saved_data_hash(folder), wanted)
     else:
         refuse_bad_data(specs, valid_specs[0] if valid_specs else None, config, allow_loss, tell)
+        refuse_lone_turns(specs, config)
         tokenizers = find_tokenizers(specs, config, tokenizer, tell, quiet)
         tokenizers.save(folder)
     with make_progress("encoding", unit="pair", quiet=quiet) as progress:
@@ -118,6 +120,18 @@ def refuse_bad_data(
     for report in reports:
         if report.findings:
             tell(report.render())
+
+
+def refuse_lone_turns(specs: Sequence[CorpusSpec], config: Config) -> None:
+    """The files of a dialogue do not tell where one begins, so joining its turns is left to who knows that."""
+    turns = config.task.turns
+    if config.task.name != "dialogue" or turns == 1:
+        return
+    if not any(TURN in pair.source for spec in specs for pair in usable_pairs(spec, config.data)):
+        raise UsageError(
+            f"task.turns = {turns}: no source of {', '.join(spec.name for spec in specs)} holds more than one turn. "
+            f"Write the turns before into the sources with {TURN!r} between them, or leave task.turns out."
+        )
 
 
 def find_tokenizers(

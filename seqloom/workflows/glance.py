@@ -11,7 +11,7 @@ from seqloom.config import Config
 from seqloom.data.batch import pad_sources
 from seqloom.data.store import Store
 from seqloom.decode.search import search
-from seqloom.evaluate.metrics import bleu
+from seqloom.evaluate.metrics import quick_score
 from seqloom.models.api import Reader, Seq2Seq
 from seqloom.runtime.labeller import Labeller
 from seqloom.tasks.build import build_task
@@ -26,19 +26,19 @@ ROWS_AT_ONCE = 100
 
 
 class Translations:
-    """BLEU of greedy outputs, and three of them with what changed since the last time."""
+    """The task's own score of greedy outputs, and three of them with what changed since the last time."""
 
     def __init__(
         self, model: Seq2Seq, store: Store, tokenizers: Tokenizers, config: Config, device: torch.device
     ) -> None:
         self.model, self.store, self.tokenizers, self.device = model, store, tokenizers, device
-        self.target_lang = config.data.target_lang
+        self.target_lang, self.task = config.data.target_lang, config.task.name
         self.chosen = np.arange(min(len(store), MOST_AT_A_GLANCE))
 
     def look(self, pause: Callable[[], None] = lambda: None) -> tuple[dict[str, float], list[str]]:
         outputs = self.translate(pause)
         references = [list(pair.targets) for pair in self.store.texts[: len(outputs)]]
-        return {"bleu": bleu(outputs, references, self.target_lang)}, outputs[:NUM_SAMPLES]
+        return quick_score(outputs, references, self.target_lang, self.task), outputs[:NUM_SAMPLES]
 
     @torch.inference_mode()
     def translate(self, pause: Callable[[], None] = lambda: None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.config import build_config, dump_config
 from seqloom.errors import ModelError
-from seqloom.text.vocabulary import BOS, SPECIALS
+from seqloom.text.vocabulary import BOS, NEVER, SPECIALS
 from seqloom.workflows.import_public import (
     ACTIVATIONS,
     WEIGHTS,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from seqloom.config import Config
     from seqloom.text.sides import Tokenizers
 
-NEVER = -1e9  # a logit that adds nothing to any softmax
 SHARED = (
     "model.shared.weight",
     "model.encoder.embed_tokens.weight",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqloom.config import Config, build_config, dump_config
+from seqloom.config import Config, TrainConfig, build_config, dump_config
 from seqloom.errors import ModelError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Kind:
     settings: Callable[["Numbers"], dict[str, dict[str, Any]]]  # config.json -> our settings
     specials: Callable[[Mapping[str, Any]], tuple[str | None, ...]]  # <pad> <s> </s> <unk> in their words
     weights: str  # the function of models.imported
+    lacks: str = ""  # what of the published model has no place in ours
 
 
 class Numbers:
@@ -50,6 +51,15 @@ class Numbers:
             raise ModelError(f"{self.file}: {name} = {found!r}: this Seqloom knows {', '.join(allowed)}")
         return allowed[found]
 
+    def only(self, name: str, value: bool) -> None:
+        """A model that computes in another way would be imported without a word, and wrong."""
+        found = self.content.get(name, value)
+        if found is not value:
+            raise ModelError(
+                f"{self.file}: {name} = {json.dumps(found)}: a model that computes otherwise than any of Seqloom; "
+                f"only {name} = {json.dumps(value)} can be imported"
+            )
+
     def fraction(self, name: str, default: float) -> float:
         found = self.content.get(name, default)
         if not isinstance(found, (int, float)) or not 0 <= found < 1:
@@ -67,6 +77,8 @@ def bert_settings(numbers: Numbers) -> dict[str, dict[str, Any]]:
     places = numbers.size("max_position_embeddings")
     if "position_embedding_type" in numbers.content:
         numbers.choice("position_embedding_type", {"absolute": "learned"})
+    for name in ("is_decoder", "add_cross_attention"):
+        numbers.only(name, False)
     return {
         "task": {"name": "masked"},
         "data": {"max_tokens": places - 2},  # beside [CLS] and [SEP]
@@ -83,11 +95,16 @@ def bert_settings(numbers: Numbers) -> dict[str, dict[str, Any]]:
 
 def gpt2_settings(numbers: Numbers) -> dict[str, dict[str, Any]]:
     width, places = numbers.size("n_embd"), numbers.size("n_positions")
+    inner = 4 * width if numbers.content.get("n_inner") is None else numbers.size("n_inner")
+    for name in ("tie_word_embeddings", "scale_attn_weights"):
+        numbers.only(name, True)
+    for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention"):
+        numbers.only(name, False)
     return {
         "task": {"name": "language", "window": places},
         "model": {
             "kind": "gpt", "norm": "pre", "layers": numbers.size("n_layer"), "width": width,
-            "heads": numbers.size("n_head"), "ffn_size": numbers.content.get("n_inner") or 4 * width,
+            "heads": numbers.size("n_head"), "ffn_size": inner,
             "activation": numbers.choice("activation_function", ACTIVATIONS), "max_length": places,
             "dropout": numbers.fraction("resid_pdrop", 0.1), "norm_eps": numbers.fraction("layer_norm_epsilon", 1e-5),
         },
@@ -111,7 +128,7 @@ def token_text(token: Any) -> str | None:
 
 
 KINDS = {
-    "bert": Kind(bert_settings, bert_specials, "from_bert"),
+    "bert": Kind(bert_settings, bert_specials, "from_bert", lacks="the layer before its prediction of hidden words"),
     "gpt2": Kind(gpt2_settings, gpt2_specials, "from_gpt2"),
 }
 
@@ -129,10 +146,11 @@ def import_public(folder: Path, out: Path) -> dict[str, Any]:
     tokenizer = read_tokenizer(folder, kind)
     table = kind.settings(Numbers(folder / "config.json", about))
     table["model"] |= {"positions": "learned", "embed_scale": False, "tied": True}
+    table["train"] = {"batch_tokens": max(TrainConfig().batch_tokens, table["model"]["max_length"])}
     table["text"] = {"tokenizer": "foreign", "vocab_size": len(tokenizer), "joint": True}
     config = build_config(table, where=str(folder / "config.json"))
     tensors = read_tensors(folder / WEIGHTS, kind, tokenizer, config.model.layers)
-    return write_folder(out, config, tokenizer, tensors, folder)
+    return write_folder(out, config, tokenizer, tensors, folder, kind.lacks)
 
 
 def refuse_used(out: Path) -> None:
@@ -200,7 +218,7 @@ def read_tensors(file: Path, kind: Kind, tokenizer: "ForeignTokenizer", layers: 
 
 
 def write_folder(
-    out: Path, config: Config, tokenizer: "ForeignTokenizer", tensors: dict[str, "Tensor"], origin: Path
+    out: Path, config: Config, tokenizer: "ForeignTokenizer", tensors: dict[str, "Tensor"], origin: Path, lacks: str
 ) -> dict[str, Any]:
     import torch
 
@@ -220,7 +238,7 @@ def write_folder(
     (out / "config.toml").write_text(dump_config(config), "utf-8")
     facts = {
         "params": sum(parameter.numel() for parameter in model.parameters()), "step": 0, "finished": True,
-        "weights": "imported", "origin": str(origin.name),
+        "weights": "imported", "origin": str(origin.name), **({"lacks": lacks} if lacks else {}),
     }  # fmt: skip
     write_facts(out, facts)
     save_weights(model, out / WEIGHTS)

@@ -5,9 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from seqloom.config.rules import ONLY_READ
 from seqloom.errors import ModelError
 from seqloom.models.shapes import read_shapes
-from seqloom.runtime.folder import ONLY_READ, WEIGHTS, read_config, read_facts
+from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
 
 
 def describe(folder: Path) -> dict[str, Any]:

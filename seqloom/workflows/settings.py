@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.config import TASKS, Config, TaskConfig, TextConfig, apply_override, idle_overrides, load_config, read_toml
+from seqloom.config.rules import check_together
+from seqloom.config.tables import TOKENIZERS
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
 from seqloom.text.sides import Tokenizers
@@ -64,6 +66,8 @@ def settle_config(
     if tokenizer:
         config = replace(config, text=describe_tokenizer(tokenizer))
         refuse_text_settings(given, tokenizer)
+        for fault in check_together(config):
+            raise UsageError(f"the tokenizer of {tokenizer} does not fit: {fault}")
     source_lang, target_lang = specs[0].languages
     data = replace(
         config.data,
@@ -103,10 +107,11 @@ def describe_tokenizer(folder: Path) -> TextConfig:
     """The settings that a tokenizer taken from elsewhere stands for."""
     tokenizers = Tokenizers.load(folder)
     source, target = tokenizers.source, tokenizers.target
+    kinds = [side.kind if side.kind in TOKENIZERS else "foreign" for side in (source, target)]
     if tokenizers.joint:
-        return TextConfig(source.kind, len(source), joint=True)
-    kind = "same" if source.kind == target.kind else target.kind
-    return TextConfig(source.kind, len(source), joint=False, target_tokenizer=kind, target_vocab_size=len(target))
+        return TextConfig(kinds[0], len(source), joint=True)
+    kind = "same" if source.kind == target.kind else kinds[1]
+    return TextConfig(kinds[0], len(source), joint=False, target_tokenizer=kind, target_vocab_size=len(target))
 
 
 def count_cores() -> int:

@@ -122,16 +122,14 @@ def take(model: nn.Module, folder: Path, config: Config, tokenizers: Tokenizers,
 def take_vectors(model: Any, config: Config, tokenizers: Tokenizers, tell: Tell) -> None:
     """The vectors of a file for the words that are read, as widely spread as the model's own; others stay as drawn."""
     from seqloom.vectors.files import load_vectors
-    from seqloom.vectors.start import start_table
+    from seqloom.vectors.start import known_rows
 
     reads_source = hasattr(model, "source_table")
     table: nn.Embedding = model.source_table if reads_source else model.target_table
     tokenizer = tokenizers.source if reads_source else tokenizers.target
     vectors, pieces = load_vectors(Path(config.model.vectors), tell), tokenizer.pieces(range(len(tokenizer)))
-    spread = float(table.weight.std())
-    matrix, found = start_table(vectors, pieces, table.embedding_dim, config.train.seed, spread)
-    known = torch.from_numpy(found)
-    table.weight[known] = torch.from_numpy(matrix)[known].to(table.weight)
+    found, rows = known_rows(vectors, pieces, table.embedding_dim, float(table.weight.std()))
+    table.weight[torch.from_numpy(found)] = torch.from_numpy(rows).to(table.weight)
     tell(f"word vectors: {int(found.sum()):,} of {len(pieces):,} tokens are in {config.model.vectors}")
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from seqloom.data.store import Store
+from seqloom.evaluate.metrics import NAMES
 from seqloom.tasks.api import Task
 from seqloom.train.signals import StopFlag
 from seqloom.train.state import RunState
@@ -71,6 +72,3 @@ class Validation:
                 part = self.task.loss(self.model, self.batches.load(self.plan[number]).to(self.device))
                 nll, tokens = nll + part.nll.item(), tokens + part.num_tokens
         return nll / max(1, tokens)
-
-
-NAMES = {"bleu": "BLEU"}

@@ -53,8 +53,31 @@ def test_an_answer_to_an_older_text_is_dropped(page, translated):
     assert page.inner_text("#output") == translated("a small dog")
 
 
+def test_what_takes_the_server_long_is_asked_for_when_somebody_looks(page, translated):
+    asked = []
+    page.on("request", lambda request: asked.append(request.post_data_json) if request.method == "POST" else None)
+    type_text(page, "a small dog")
+    wait_for_translation(page, translated("a small dog"))
+    page.wait_for_timeout(500)
+    plain = {"q": "a small dog", "source": "en", "target": "de"}
+    assert asked == [plain]
+    page.click("#others summary")
+    page.wait_for_selector("#alternatives button")
+    assert asked[1:] == [plain | {"alternatives": 3}]
+    page.focus("#output")
+    page.wait_for_selector("#mirror bdi", state="attached")
+    page.click("#text")
+    assert asked[2:] == [plain | {"alignment": True}], "once"
+    assert page.locator("#mirror .marked").count() == 1, "the word that the cursor is in"
+    type_text(page, "the cat")
+    wait_for_translation(page, translated("the cat"))
+    page.wait_for_selector("#alternatives button")
+    assert "alternatives" in asked[-1], "the panel is open: that is a wish too"
+
+
 def test_alternatives_are_shown_and_copied(page):
     type_text(page, "a small dog")
+    page.click("#others summary")
     page.wait_for_selector("#alternatives button")
     assert page.locator("#alternatives button").count() == 3
     other = page.locator("#alternatives button").first
@@ -69,8 +92,9 @@ def test_a_word_under_the_pointer_shows_where_it_came_from(page, server):
     [found] = server.post("/v1/translate", **fields).json["translations"]
     source, target = found["alignment"]["links"][0]
     type_text(page, q)
-    page.wait_for_selector(f'#mirror bdi[data-source="{source}"]', state="attached")
+    wait_for_translation(page, found["text"])
     page.hover(f'#output bdi[data-target="{target}"]')
+    page.wait_for_selector("#mirror .marked", state="attached")
     marked = page.eval_on_selector_all("#mirror .marked", "nodes => nodes.map(node => node.textContent)")
     assert marked == [q.split()[source]]
     page.focus("#output")
@@ -134,6 +158,7 @@ def test_markup_is_text(page, server):
     )
     type_text(page, evil)
     wait_for_translation(page, evil)
+    page.click("#others summary")
     page.wait_for_selector("#alternatives button")
     assert page.locator("#output img, #mirror img, #alternatives img").count() == 0
     assert page.text_content("#alternatives button") == evil
@@ -164,6 +189,30 @@ def test_light_and_dark(page):
     assert dark == "rgb(20, 21, 28)" and light == "rgb(246, 245, 241)"
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "light", "it is remembered"
+
+
+def test_a_browser_that_keeps_nothing_shows_the_page_too(page, translated):
+    page.add_init_script(
+        'Object.defineProperty(window, "localStorage", { get() { throw new DOMException("no", "SecurityError"); } });'
+    )
+    page.reload()
+    page.wait_for_selector("#source option", state="attached")
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") in ("light", "dark")
+    type_text(page, "the cat")
+    wait_for_translation(page, translated("the cat"))
+
+
+def test_an_answer_that_is_given_up_half_read_is_no_empty_answer(page):
+    name = page.evaluate(
+        """async () => {
+            const { translate } = await import("/studio/api.js");
+            const json = async () => { throw new DOMException("no", "AbortError"); };
+            window.fetch = async () => ({ ok: true, json });
+            return translate({}).then(() => "", (error) => error.name);
+        }"""
+    )
+    assert name == "AbortError"
 
 
 def test_it_fits_a_phone(page):

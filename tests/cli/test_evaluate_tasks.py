@@ -75,3 +75,16 @@ def test_a_denoiser_is_asked_to_restore_the_same_noise_each_time(evaluate, rando
     code, _, err = evaluate(folder, file, "--beam", "2")
     assert code == 2
     assert "leave that out" in err
+
+
+def test_texts_that_a_denoiser_cannot_take_are_counted_aloud(evaluate, random_model, tmp_path):
+    file = tmp_path / "text.txt"
+    folder = random_model("task.name=denoise", "data.max_tokens=20", "train.batch_tokens=100")
+    file.write_text("the cat\n" + "b" * 30 + "\n", "utf-8")
+    code, out, err = evaluate(folder, file, "--json")
+    assert (code, json.loads(out)["too_long"]) == (0, 1)
+    assert "1 of 2 texts have more than the 20 tokens the model takes: left out" in err
+    file.write_text(("b" * 30 + "\n") * 2, "utf-8")
+    code, _, err = evaluate(folder, file)
+    assert (code, "Traceback" in err) == (3, False)
+    assert "no text is left: all 2 have more than the 20 tokens the model takes" in err

@@ -18,6 +18,15 @@ def test_an_engine_is_made_and_used(seqloom, random_model, tmp_path):
     assert "other rules for min_length: the torch engine answers" in fallen.stderr
 
 
+def test_two_graphs_are_written_and_nothing_else_is_said(seqloom, random_model, tmp_path):
+    folder = shutil.copytree(random_model("model.kind=rnn", "model.attention=none"), tmp_path / "model")
+    (folder / "golden.json").write_text('[{"source": "the cat", "target": "what a beam finds"}]', "utf-8")
+    made = seqloom("export", folder, "--format", "onnx", "--out", tmp_path / "graphs")
+    assert (made.returncode, made.stdout, made.stderr) == (0, f"{tmp_path / 'graphs'}\n", "")
+    files = sorted(file.name for file in (tmp_path / "graphs").iterdir())
+    assert files == ["encoder.onnx", "onnx.json", "step.onnx", "tokenizer"]
+
+
 def test_what_is_wrong_is_a_sentence(seqloom, random_model, tmp_path):
     rotary = random_model("model.positions=rotary")
     for words, said in (
@@ -25,6 +34,8 @@ def test_what_is_wrong_is_a_sentence(seqloom, random_model, tmp_path):
         (["--format", "ctranslate3"], "Did you mean 'ctranslate2'?"),
         (["--format", "hf"], "name the folder to write with --out"),
         (["--format", "hf", "--out", tmp_path / "x"], "has no Hugging Face form"),
+        (["--format", "onnx"], "the engine of a transformer is CTranslate2"),
+        (["--format", "onxx", "--out", tmp_path / "x"], "Did you mean 'onnx'?"),
         (["--format", "hf", "--int8", "--out", tmp_path / "x"], "are for --format ctranslate2"),
     ):
         done = seqloom("export", rotary, *words)

@@ -11,8 +11,15 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from tokenizers.normalizers import Lowercase
 
 from seqloom.cli.app import main
+from seqloom.config import DataConfig
+from seqloom.data.corpus import CorpusSpec
+from seqloom.data.prepare import prepare
+from seqloom.text.learn import learn_tokenizer
+from seqloom.text.sides import Tokenizers
+from seqloom.workflows.evaluate_labels import find_new_words
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "dull", "awful"]
 TAGS = {"good": "ADJ", "great": "ADJ", "fine": "ADJ", "bad": "ADJ", "dull": "ADJ", "awful": "ADJ",
@@ -98,6 +105,17 @@ def test_evaluate_a_classifier(folder: Path, seqloom: Run) -> None:
     assert {row["label"] for row in found["labels"]} == {"very good", "bad"}
 
 
+def test_labels_may_be_piped_in(folder: Path, seqloom: Run) -> None:
+    tabbed = (folder / "test-classify.tsv").read_text("utf-8")
+    done = seqloom("evaluate", "classify", "-", "--json", cwd=folder, stdin=tabbed)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["texts"] == 60
+    blanks = tabbed.replace("very good", "good").replace("\t", " ")
+    done = seqloom("doctor", "-", "--task", "classify", "--json", stdin=blanks)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["corpora"][0]["kept"] == 60
+
+
 def test_evaluate_a_tagger_against_itself(folder: Path, seqloom: Run) -> None:
     words = ("evaluate", "tag", "test-tag.tsv", "--against", "tag")
     found = json.loads(seqloom(*words, "--json", cwd=folder).stdout)
@@ -115,6 +133,30 @@ def test_words_that_the_training_data_lacks_are_told_apart(folder: Path, seqloom
     assert found["new_words"]["score"] in (0, 100)  # one word
     (tmp_path / "old.tsv").write_text("the film\tDET NOUN\n")
     assert "new_words" not in json.loads(seqloom("evaluate", "tag", tmp_path / "old.tsv", "--json", cwd=folder).stdout)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "want"),
+    [
+        ("bpe", 300, [[False, False], [False, True]]),
+        ("word", 50, [[True, False], [True, True]]),  # The is not the: to this vocabulary another word
+        ("lower", 50, [[False, False], [False, True]]),  # to this one the same
+        ("word", 6, None),  # cut off: an unknown word may have been there
+    ],
+)
+def test_new_words_are_those_that_the_tokenizer_can_tell_from_old_ones(
+    kind: str, size: int, want: list[list[bool]] | None, tmp_path: Path
+) -> None:
+    texts = ["the film", "the story", "a film"] * 10
+    tokenizer = learn_tokenizer("word" if kind == "lower" else kind, texts, size)
+    if kind == "lower":
+        tokenizer.engine.normalizer = Lowercase()
+    if kind == "bpe":
+        texts += ["The film"] * 3
+    (tmp_path / "a.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    spec = CorpusSpec.parse(str(tmp_path / "a.txt"), form="text")
+    prepare(tmp_path / "store", [spec], Tokenizers(tokenizer, tokenizer), DataConfig(), 1, [spec])
+    assert find_new_words(tmp_path, tokenizer, ["The film", "The zebra"]) == want
 
 
 def test_evaluate_a_masked_model_twice_alike(folder: Path, seqloom: Run) -> None:
@@ -165,7 +207,7 @@ def test_labels_that_the_model_does_not_know(folder: Path, seqloom: Run, tmp_pat
     [
         ("tag", "a film\tDET\n", "line 61: 2 word(s), 1 tag(s)"),
         ("tag", "a film\n", "line 61: 1 column, want 2"),
-        ("classify", "bad\t \n", "line 61: target"),
+        ("classify", "bad\t \n", "line 61: text"),
         ("classify", "\n", "line 61: a blank line"),
     ],
 )

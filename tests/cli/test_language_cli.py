@@ -32,6 +32,26 @@ def test_generate_prints_the_prompt_and_what_follows(folder: Path, capsys: pytes
     assert first == text[:-1] and second.startswith("the cat") and second[:-1] != first
 
 
+def test_the_logits_of_a_text_are_never_all_there_at_once(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text(TEXT * 5, "utf-8")
+    found = []
+    for most in (2**22, 1000):  # a thousand numbers: three tokens of some three hundred
+        monkeypatch.setattr("seqloom.tasks.api.LOGITS_AT_ONCE", most)
+        sizes = []
+        monkeypatch.setattr(
+            "seqloom.decode.score.log_softmax",
+            lambda logits, sizes=sizes: sizes.append(logits.numel()) or logits.log_softmax(-1),
+        )
+        assert call("evaluate", folder, file, "--json") == 0
+        assert max(sizes) <= most
+        found.append(json.loads(capsys.readouterr().out)["perplexity"]["score"])
+    assert len(sizes) > 5
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+
+
 def test_generate_from_a_file_and_from_nothing(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

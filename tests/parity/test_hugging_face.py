@@ -7,15 +7,18 @@ import pytest
 import torch
 
 from seqloom.config import dump_config, load_config
+from seqloom.data.store import Store
 from seqloom.errors import ModelError, UsageError
 from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
+from seqloom.runtime.folder import open_run
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import BOS, EOS, PAD
 from seqloom.workflows.export import export, make_engine
 from seqloom.workflows.import_model import import_model
+from seqloom.workflows.train import train
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs, of their own libraries
 transformers = pytest.importorskip("transformers")
@@ -40,8 +43,8 @@ def marian(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("marian")
     pieces = {"</s>": 0, "<unk>": 1, ">>fr<<": 2}
-    for side, texts in (("source", TEXTS), ("target", TEXTS[::-1])):
-        model = learn_pieces(texts, 40)
+    for side, size in (("source", 40), ("target", 30)):  # which cut the same text differently
+        model = learn_pieces(TEXTS, size)
         (folder / f"{side}.spm").write_bytes(model)
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         for index in range(processor.get_piece_size()):
@@ -126,6 +129,30 @@ def test_a_language_code_is_one_token(imported):
     assert tokenizer.pieces(tokenizer.encode(">>fr<< a cat"))[0] == ">>fr<<"
     assert tokenizer.spans_batch([">>fr<< a cat"])[0][0] == (0, 6)
     assert tokenizer.encode("</s>")[0] != EOS
+
+
+def test_an_imported_model_is_trained_on(imported, tmp_path):
+    """Begun from it, opened, gone on with, translated with; each side is cut by its own pieces."""
+    pairs, out = tmp_path / "pairs.tsv", tmp_path / "run"
+    lines = [f"{a} {a} {b}\t{b} {a}\n" for a in TEXTS for b in TEXTS]
+    pairs.write_text("".join(lines), "utf-8")
+    settings = ["train.threads=1", "train.warmup=1", "train.average=1", "train.save_every=1", "data.valid_pairs=2"]
+
+    def go(steps: int):
+        limit = [f"train.max_steps={steps}"]
+        return train(pairs, out=out, init=imported, recipe="transformer-small", overrides=settings + limit, quiet=True)
+
+    assert go(2).facts["step"] == 2
+    assert open_run(out).config.text == open_run(imported).config.text
+    assert go(3).facts["step"] == 3
+    translator = Translator.load(out)
+    assert len(translator.translate(TEXTS[:2])) == 2
+    source, target = translator.tokenizers.source, translator.tokenizers.target
+    store = Store.open(out / "store")
+    for place, line in enumerate(store.lines):
+        texts = lines[line - 1].rstrip("\n").split("\t")
+        assert store.pair_ids(place) == (source.encode(texts[0]), target.encode(texts[1]))
+    assert source.encode(TEXTS[0]) != target.encode(TEXTS[0])
 
 
 def test_what_cannot_be_imported(marian, tmp_path):

@@ -2,17 +2,27 @@
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from seqloom.config import DataConfig
+from seqloom.data.corpus import CorpusSpec
+from seqloom.data.prepare import prepare
+from seqloom.data.windows import StoredText
 from seqloom.errors import ModelError, UsageError
 from seqloom.runtime.folder import load_model, open_run
+from seqloom.runtime.gap_filler import GapFiller
+from seqloom.runtime.generator import Generator
 from seqloom.runtime.sentence_vectors import SentenceVectors
-from seqloom.text.vocabulary import BOS, EOS, UNK
+from seqloom.text.vocabulary import BOS, EOS, PAD, UNK
+from seqloom.workflows.evaluate_language import evaluate_language
+from seqloom.workflows.evaluate_masked import evaluate_masked
 from seqloom.workflows.import_public import import_public
+from seqloom.workflows.train import train
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 tokenizers = pytest.importorskip("tokenizers")
@@ -79,6 +89,10 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "transformers.
         vocab_size=engine.get_vocab_size(), n_embd=16, n_layer=2, n_head=4, n_positions=24,
     )  # fmt: skip
     model = shake(transformers.GPT2LMHeadModel(config))
+    with torch.no_grad():  # all logits 60 lower, as those of published models are far below a row of zeros
+        model.transformer.wte.weight[:, 0] = 4.0
+        model.transformer.ln_f.weight[0] = 0.0
+        model.transformer.ln_f.bias[0] = -15.0
     model.save_pretrained(folder)
     engine.save(str(folder / "tokenizer.json"))
     return folder, model
@@ -137,9 +151,95 @@ def test_a_gpt2_gives_the_same_logits_and_goes_on_from_its_past(gpt2, tmp_path):
         got = ours.project(torch.cat([first, rest], 1))[0]
     places = torch.tensor(tokenizer.theirs[4:])
     assert torch.allclose(got[:, 4:], want[:, places], atol=1e-4)
-    assert torch.allclose(got[:, EOS], want[:, 0], atol=1e-4)  # <|endoftext|> is both of ours
-    assert torch.allclose(got[:, BOS], want[:, 0], atol=1e-4)
+    assert torch.allclose(got[:, EOS], want[:, 0], atol=1e-4)
     assert tokenizer.decode(ids) == "the cats sat on a mat ."
+
+
+def test_a_gpt2_has_the_same_loss(gpt2, tmp_path):
+    """Special ids that they lack, and <s>, which is their <|endoftext|> once more, take nothing of the softmax."""
+    folder, theirs = gpt2
+    import_public(folder, tmp_path / "out")
+    run = open_run(tmp_path / "out")
+    ours, tokenizer = load_model(run), run.tokenizers.source
+    ids = torch.tensor([[EOS, *tokenizer.encode("the cats sat on a mat ."), EOS]])
+    their_ids = torch.tensor([[tokenizer.theirs[index] for index in ids[0]]])
+    with torch.no_grad():
+        want = theirs(their_ids, labels=their_ids)
+        log_probs = ours.project(ours.read(ids[:, :-1], ours.begin(1))[0]).log_softmax(-1)
+    assert want.logits.max() < -30
+    assert torch.allclose(-log_probs.gather(-1, ids[:, 1:, None]).mean(), want.loss, atol=1e-4)
+    assert log_probs[..., [PAD, BOS, UNK]].max() < -1e8
+
+
+def test_a_line_end_is_their_own_where_they_have_one(gpt2, bert, tmp_path):
+    """In a prompt, in a text to measure and in one to learn from; <|endoftext|> stands before the text alone."""
+    folder, theirs = gpt2
+    import_public(folder, tmp_path / "out")
+    generator = Generator.load(tmp_path / "out")
+    tokenizer, text = generator.tokenizer, "the cat\n\nsat on\na mat\n"
+    their_ids = [0, *byte_level().encode(text).ids]
+    assert [tokenizer.theirs[index] for index in generator.encode(text)] == their_ids
+    file = tmp_path / "text.txt"
+    file.write_text(text)
+    report = evaluate_language(tmp_path / "out", str(file), columns=None, threads=None, allow_loss=False, say=print)
+    with torch.no_grad():
+        want = theirs(torch.tensor([their_ids]), labels=torch.tensor([their_ids])).loss
+    assert report.about["tokens"] == len(their_ids) - 1 < 24
+    assert report.scores["nats_per_token"].score == pytest.approx(float(want), abs=1e-4)
+    spec = CorpusSpec.parse(str(file), form="stream")
+    store, _ = prepare(tmp_path / "store", [spec], generator.tokenizers, DataConfig(), 1, [spec])
+    stream = StoredText(store, 8, 8, carries=False, seed=1).stream
+    assert [tokenizer.theirs[index] for index in stream] == their_ids
+    import_public(bert[0], tmp_path / "bert")
+    assert open_run(tmp_path / "bert").tokenizers.source.line_end == EOS  # to it a line end is a blank
+
+
+def test_their_end_of_text_ends_what_is_written(gpt2, tmp_path):
+    import_public(gpt2[0], tmp_path / "out")
+    generator = Generator.load(tmp_path / "out")
+    with torch.no_grad():
+        generator.model.output.bias[EOS] = 1e4
+    assert generator.generate("the cat\nsat", tokens=5) == "the cat\nsat"
+
+
+def test_a_special_token_in_a_text_is_text(bert, gpt2, tmp_path):
+    for folder, text in ((bert[0], "[CLS] the [MASK] cat [SEP] [PAD]"), (gpt2[0], "a<|endoftext|>b")):
+        import_public(folder, tmp_path / folder.name)
+        tokenizer = open_run(tmp_path / folder.name).tokenizers.source
+        assert min(tokenizer.encode(text)) > UNK
+        assert len(tokenizer.spans_batch([text])[0]) == len(tokenizer.encode(text))
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_a_bert_says_that_its_head_is_not_the_published_one(bert, gpt2, tmp_path):
+    facts = import_public(bert[0], tmp_path / "out")
+    assert facts["lacks"] == "the layer before its prediction of hidden words"
+    with pytest.warns(UserWarning, match="imported without the layer before its prediction"):
+        filler = GapFiller.load(tmp_path / "out")
+    filled = filler.fill(["the ___ sat"])[0]
+    assert "___" not in filled and filled.startswith("the ") and filled.endswith("sat")
+    (tmp_path / "texts.txt").write_text("the cat sat\na mat .\n")
+    report = evaluate_masked(tmp_path / "out", str(tmp_path / "texts.txt"), say=print)
+    assert "imported without the layer" in report.warnings[0]
+    assert "lacks" not in import_public(gpt2[0], tmp_path / "gpt2")
+
+
+def test_texts_that_its_places_do_not_hold_are_refused_before_the_run(bert, tmp_path):
+    import_public(bert[0], tmp_path / "old")
+    (tmp_path / "labels.tsv").write_text("x\tthe cat\ny\ta mat\n")
+    with pytest.raises(UsageError, match=r"model.max_length = 20 has fewer: set data.max_tokens to 18 or less"):
+        train(tmp_path / "labels.tsv", out=tmp_path / "new", task="classify", init=tmp_path / "old", quiet=True)
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2"])
+def test_a_long_context_is_imported(kind, request, tmp_path):
+    folder, model = request.getfixturevalue(kind)
+    name = {"bert": "max_position_embeddings", "gpt2": "n_positions"}[kind]
+    config = type(model.config)(**{**model.config.to_dict(), name: 5000})
+    type(model)(config).save_pretrained(tmp_path / "long")
+    (tmp_path / "long" / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    import_public(tmp_path / "long", tmp_path / "out")
+    assert open_run(tmp_path / "out").config.model.max_length == 5000
 
 
 def test_a_public_encoder_gives_the_same_sentence_vectors(tmp_path):
@@ -181,17 +281,39 @@ def test_a_pickle_is_refused(bert, tmp_path):
         ({"num_hidden_layers": 3}, "encoder.layer.2"),
         ({"max_position_embeddings": 10**9}, "max_position_embeddings = 1000000000"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
+        ({"is_decoder": True}, "only is_decoder = false can be imported"),
+        ({"add_cross_attention": True}, "only add_cross_attention = false can be imported"),
     ],
 )
 def test_a_config_that_does_not_fit_is_told(bert, tmp_path, change, said):
-    folder = tmp_path / "changed"
-    folder.mkdir()
-    for file in bert[0].iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
-    config = json.loads((folder / "config.json").read_text()) | change
-    (folder / "config.json").write_text(json.dumps(config))
+    folder = with_config(bert[0], tmp_path / "changed", change)
     with pytest.raises((ModelError, UsageError), match=said):
         import_public(folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"tie_word_embeddings": False}, "tie_word_embeddings = false.*only tie_word_embeddings = true"),
+        ({"scale_attn_weights": False}, "only scale_attn_weights = true can be imported"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "only scale_attn_by_inverse_layer_idx = false can be imported"),
+        ({"add_cross_attention": True}, "only add_cross_attention = false can be imported"),
+        ({"n_inner": "64"}, "n_inner = '64': want a whole number"),
+        ({"n_inner": 10**9}, "n_inner = 1000000000: want a whole number"),
+    ],
+)
+def test_a_gpt2_that_computes_otherwise_is_refused(gpt2, tmp_path, change, said):
+    folder = with_config(gpt2[0], tmp_path / "changed", change)
+    with pytest.raises(ModelError, match=said):
+        import_public(folder, tmp_path / "out")
+
+
+def with_config(origin: Path, folder: Path, change: dict[str, object]) -> Path:
+    """A copy of a folder whose config.json says something else."""
+    shutil.copytree(origin, folder)
+    config = json.loads((folder / "config.json").read_text()) | change
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])

@@ -33,13 +33,17 @@ class Answer:
 
     @property
     def error(self) -> str:
-        """The sentence of a refusal, which has no other field and nothing of Python in it."""
+        """The sentence of a refusal (in OpenAI's shape: its message), which has nothing of Python in it."""
         assert self.headers["content-type"] == "application/json"
         said = self.json
         assert set(said) - {"message"} == {"error"}, said
-        assert isinstance(said["error"], str) and said["error"].endswith("."), said
-        assert not any(word in said["error"] for word in ("Traceback", "Error", "Exception", "object at")), said
-        return said["error"]
+        sentence = said["error"]
+        if isinstance(sentence, dict):
+            assert set(sentence) == {"message", "type", "param", "code"}, said
+            sentence = sentence["message"]
+        assert isinstance(sentence, str) and sentence.endswith("."), said
+        assert not any(word in sentence for word in ("Traceback", "Error", "Exception", "object at")), said
+        return sentence
 
 
 @dataclass(frozen=True)

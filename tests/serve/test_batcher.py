@@ -97,6 +97,23 @@ def test_a_batch_keeps_to_its_rows_and_its_area():
     assert all(len(row) <= 4 and (len(row) == 1 or len(row) * max(row) <= 100) for row in sizes)
 
 
+def test_who_wants_more_for_a_text_has_fewer_texts_a_batch():
+    """The work of a batch is bounded, whatever is asked for each of its texts."""
+    find = Recorder()
+    wishes = [How(), How(beam=1), How(beam=10), How(n_best=10), How(alternatives=2), How(beam=32, alternatives=10)]
+
+    async def scenario(batcher):
+        for how in wishes:
+            await batcher.ask(["a" * 10] * 16, how)
+
+    assert [how.times for how in wishes] == [1, 1, 2, 2, 4, 84]
+    run(find, replace(Limits(), rows=16, linger=0), scenario)
+    assert [max(len(texts) for texts, how in find.batches if how == wish) for wish in wishes] == [16, 16, 8, 8, 4, 1]
+    find.batches.clear()
+    run(find, replace(Limits(), area=160, linger=0), scenario)
+    assert [max(len(texts) for texts, how in find.batches if how == wish) for wish in wishes] == [16, 16, 8, 8, 4, 1]
+
+
 def test_a_long_request_holds_up_nobody():
     find = Recorder(0.02)
     order = []
@@ -139,6 +156,22 @@ def test_who_is_cancelled_is_never_searched():
 
     run(find, Limits(), scenario)
     assert [texts for texts, _ in find.batches] == [["first"], ["last"]]
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_a_stop_ends_the_loop_though_a_request_comes_at_the_same_moment(turns):
+    async def scenario(batcher):
+        asked = asyncio.ensure_future(batcher.ask(["a"], How()))
+        await asyncio.sleep(0.05)
+        batcher.wake.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        batcher.task.cancel()
+        await asyncio.wait([batcher.task], timeout=2)
+        assert batcher.task.done()
+        asked.cancel()
+
+    run(Recorder(), replace(Limits(), linger=60), scenario)
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_again():
@@ -197,10 +230,11 @@ def test_beyond_the_queue_is_503_with_retry_after(gated, serve, eventually):
         eventually(lambda: len(batcher.places) == 2)
         answer = running.translate("three")
         assert answer.status == 503 and answer.headers["retry-after"] == "1" and "queue" in answer.error
+        assert service.metrics.total_characters() == 0, "nothing has been translated yet"
         assert running.get("/health").status == 200, "only the model is busy"
         gate.opened.set()
         texts = [json.loads(connection.getresponse().read())["translatedText"] for connection in waiting]
-        assert texts == ["ONE", "TWO"]
+        assert texts == ["ONE", "TWO"] and service.metrics.total_characters() == 6
         assert running.translate("four").status == 200
         [connection.close() for connection in waiting]
 

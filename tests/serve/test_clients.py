@@ -129,12 +129,17 @@ class TestOpenAI:
 
     def test_it_lists_models(self, client):
         assert [model.id for model in client.models.list()] == ["en-de", "de-en"]
+        assert client.models.retrieve("de-en").id == "de-en"
 
     def test_what_is_not_there_is_said(self, module, client, locked):
         with pytest.raises(module.NotFoundError) as refused:
             self.ask(client, model="gpt")
-        assert "en-de, de-en" in refused.value.body
+        assert "en-de, de-en" in refused.value.body["message"] and refused.value.code == "model_not_found"
+        with pytest.raises(module.NotFoundError, match="There is no such model here"):
+            client.models.retrieve("gpt")
         with module.OpenAI(base_url=f"{locked.address}/v1", api_key="open sesame", max_retries=0) as other:
             assert len(other.models.list().data) == 2
             with pytest.raises(module.AuthenticationError):
                 self.ask(other.with_options(api_key="wrong"))
+            with pytest.raises(module.AuthenticationError):
+                other.with_options(api_key="wrong").models.retrieve("en-de")

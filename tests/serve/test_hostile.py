@@ -1,11 +1,16 @@
 """What hostile clients send: 200 or a 4xx with one sentence, never a 5xx, and the server is the same afterwards."""
 
+import asyncio
 import gzip
 import json
 import socket
+import time
 from contextlib import suppress
 
 import pytest
+
+from seqloom.serve.body import parse_multipart
+from seqloom.serve.refusal import Refusal
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -27,6 +32,10 @@ TEXTS = {
     "markup": "<script>alert(1)</script>",
     "other scripts": "مرحبا 世界 नमस्ते",
     "numbers": "12345678901234567890",
+    "a reference of too many digits": "&#" + "9" * 4400 + ";",
+    "a reference of too many zeros": "&#" + "0" * 4400 + "65;",
+    "a hexadecimal reference": "&#x" + "f" * 4900 + ";",
+    "blanks between two words": "a" + " " * 4998 + "b",
 }
 VALID = {"q": "the cat", "source": "en", "target": "de"}
 
@@ -125,8 +134,39 @@ def test_broken_multipart_is_refused(server, header, body):
     assert answer.status in (400, 415) and answer.error
 
 
+def test_a_multipart_body_of_semicolons_takes_no_longer_than_others():
+    part = Q.replace(b'"q"', b'"q"; x="' + b";" * 4000) + b"x\r\n"
+    started = time.process_time()
+    with pytest.raises(Refusal):
+        asyncio.run(parse_multipart(part * 250 + b"--b--\r\n", "b"))
+    assert time.process_time() - started < 0.5
+
+
+def test_whatever_charset_a_header_names_fields_are_utf_8(server):
+    """RFC 2231 has another way to spell it, and quotes may hide it: the library is told nothing of either."""
+    body = Q + "die Katze é\r\n--b--\r\n".encode()
+    for setting in ("charset*=utf-8''punycode", 'x="; charset=punycode; y="; charset=utf-8'):
+        kind = {"Content-Type": f"multipart/form-data; boundary=b; {setting}"}
+        answer = server.ask("POST", "/translate?source=de&target=de", body, kind)
+        assert answer.json == {"translatedText": "die Katze é"}
+
+
+def test_a_header_of_blanks_is_read_at_once(locked):
+    started = time.monotonic()
+    answer = locked.get("/metrics", Authorization="Bearer " + "\xa0" * 100_000)
+    assert answer.status == 403 and time.monotonic() - started < 5
+
+
 @pytest.mark.parametrize(
-    "kind", ["text/plain", "application/xml", "image/png", "x", "application/json; charset=utf-16"]
+    "kind",
+    [
+        "text/plain",
+        "application/xml",
+        "image/png",
+        "x",
+        "application/json; charset=utf-16",
+        "multipart/form-data; boundary=b; charset =punycode",
+    ],
 )
 def test_a_wrong_content_type_is_refused(server, kind):
     answer = server.ask("POST", "/translate", json.dumps(VALID), {"Content-Type": kind})

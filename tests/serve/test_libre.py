@@ -80,6 +80,15 @@ def test_auto_tells_what_it_detected(server):
     assert two["translatedText"][0] == server.translate("die Katze ist nicht dort", "de", "en").json["translatedText"]
 
 
+def test_tags_are_no_words_of_a_language(server):
+    link = (
+        '<a href="https://on.example/the/of/and/to/in/that" class="mention u-url" rel="nofollow noopener the of">x</a>'
+    )
+    post = f"<p>{link} die Katze und der Hund {link} sind nicht dort {link}</p>"
+    found = server.translate(post, source="auto", target="en", format="html").json
+    assert found["detectedLanguage"]["language"] == "de" and found["detectedLanguage"]["confidence"] > 90
+
+
 def test_a_text_in_the_language_that_is_asked_for_comes_back(server):
     assert server.translate("der Hund", source="de", target="de").json == {"translatedText": "der Hund"}
 

@@ -39,6 +39,11 @@ def shout(text, format="html"):
         ("</ a>", "&lt;/ A&gt;"),
         (" \n ", " \n "),
         ("&nbsp;x&nbsp;", "\xa0X\xa0"),
+        ("&#0000000000000097;&#x62;&#99", "ABC"),
+        ("&#99999999999;&#0;", "\ufffd\ufffd"),
+        ("<pre>one  &lt;\n\n  two\n</pre>a\n b", "<pre>ONE  &lt;\n\n  TWO\n</pre>A B"),
+        ("<textarea>one\ntwo</textarea>", "<textarea>ONE\nTWO</textarea>"),
+        ("<pre translate=no>a\n b</pre>", "<pre translate=no>a\n b</pre>"),
     ],
 )
 def test_html_keeps_markup_and_escapes_text(given_, wanted):
@@ -69,6 +74,14 @@ def test_no_html_takes_long(piece):
     started = time.process_time()
     split(piece * (5000 // len(piece)), "html")
     assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize("format", ["text", "html"])
+def test_blanks_between_words_take_no_time(format):
+    started = time.process_time()
+    for _ in range(64):
+        split("a" + " " * 4998 + "b", format)
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

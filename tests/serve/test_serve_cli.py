@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -18,12 +19,38 @@ from seqloom.serve.limits import Limits
 from seqloom.serve.server import check_open_to_others
 from seqloom.serve.service import Pair, Service, check_pairs
 
+# The command, with a model that never answers, and seconds to drain from the environment. It computes in torch, which
+# does not bear that Python is taken apart beside it.
+NEVER = """
+import os, sys
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+import torch
+from seqloom.runtime.folder import read_config
+from seqloom.runtime.translator import Translator
+from seqloom.serve import limits
+
+def search(*_, **__):
+    x = torch.ones(300, 300)
+    while True:
+        x = torch.tanh(x @ x)
+
+limits.Limits = partial(limits.Limits, drain=float(os.environ["DRAIN"]))
+Translator.load = lambda folder, **_: SimpleNamespace(
+    tokenizers=SimpleNamespace(target=range(9)), config=read_config(folder), facts={}, load_model=None,
+    hypotheses=search,
+)
+from seqloom.cli.app import main
+sys.exit(main())
+"""
+
 
 @contextmanager
-def started(environment, *words):
+def started(environment, *words, program=("-m", "seqloom")):
     """A server in a process of its own; its greeting has been printed."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "seqloom", "serve", *map(str, words), "--port", "0", "--threads", "1"],
+        [sys.executable, *program, "serve", *map(str, words), "--port", "0", "--threads", "1"],
         stderr=subprocess.PIPE,
         env=environment,
         encoding="utf-8",
@@ -85,6 +112,40 @@ def test_term_under_load_answers_who_was_let_in_and_exits_0(environment, folders
         [connection.close() for connection in (*waiting, stranger)]
 
 
+@pytest.fixture
+def never(environment, folders, eventually):
+    """A server whose model has begun a search that does not end; the request that waits for it."""
+
+    @contextmanager
+    def start(drain):
+        with started({**environment, "DRAIN": str(drain)}, folders[0], program=("-c", NEVER)) as process:
+            waiting = send(process.port, "the cat")
+            eventually(lambda: 'seqloom_queue_requests{model="en-de"} 1.0' in metrics(process.port))
+            time.sleep(0.2)  # for the batch to begin
+            yield process, waiting
+            waiting.close()
+
+    return start
+
+
+def test_the_end_waits_for_no_search_beyond_the_drain(never):
+    with never(drain=1) as (process, waiting):
+        process.send_signal(signal.SIGTERM)
+        answer = waiting.getresponse()
+        assert answer.status == 503 and "shutting down" in json.loads(answer.read())["error"]
+        assert process.wait(15) == 0
+        assert process.stderr.read() == ""
+
+
+def test_the_second_ctrl_c_ends_at_once(never, eventually):
+    with never(drain=600) as (process, _):
+        process.send_signal(signal.SIGINT)
+        eventually(lambda: refuses(process.port))
+        assert process.poll() is None, "it waits for the answer"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(15) == 0
+
+
 @pytest.mark.parametrize("key", [None, "secret words"])
 def test_it_greets_with_settings_to_paste(pairs, key):
     address = "http://127.0.0.1:5000"
@@ -131,6 +192,17 @@ def test_languages_come_from_the_folder_or_from_the_command_line(folders, make_f
     assert (unnamed.source, unnamed.target) == ("src", "tgt")
     with pytest.raises(UsageError, match=r"Neither knows its languages.*SOURCE-TARGET=FOLDER"):
         check_pairs([unnamed, Pair("src", "tgt", unnamed.translator, "another")])
+
+
+def test_a_language_model_is_not_served(tmp_path):
+    from seqloom.config import dump_config, load_config
+    from seqloom.workflows.serve import load_pair
+
+    config = load_config(overrides=["task.name=language", "model.kind=gpt"])
+    (tmp_path / "config.toml").write_text(dump_config(config), "utf-8")
+    for word in (str(tmp_path), f"en-de={tmp_path}"):
+        with pytest.raises(UsageError, match=r"goes on with a text and translates none: use `seqloom generate`"):
+            load_pair(word, 1)
 
 
 def test_the_server_itself_needs_no_torch(python):

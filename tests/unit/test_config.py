@@ -103,6 +103,15 @@ def test_a_wrong_setting_says_what_is_allowed(override, said):
     assert said in fault([override])
 
 
+def test_a_removed_setting_that_was_off_does_not_lock_out_a_run_folder(tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text(dump_config(Config()).replace('name = "translate"', 'name = "translate"\nrespell = 0.0'), "utf-8")
+    assert "respell" in file.read_text("utf-8") and load_config(file) == Config()
+    file.write_text("[task]\nrespell = 0.1\n", "utf-8")
+    with pytest.raises(UsageError, match=r"task\.respell: no such setting"):
+        load_config(file)
+
+
 def test_all_faults_come_at_once():
     text = fault(["model.cell=lsmt", "model.layers=0", "train.sede=3", "nonsense"])
     assert "4 wrong setting(s)" in text

@@ -371,6 +371,23 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         spool_stdin(tmp_path)
 
 
+@pytest.mark.parametrize("between", ["\t", " "])
+def test_labels_on_standard_input_stand_before_a_tab_or_a_blank_and_none_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, between: str
+) -> None:
+    want = [Pair(n, f"film number {n} {'.' * 500}", ("pos" if n % 2 else "neg",)) for n in range(1, 2500)]
+    raw = "".join(f"{pair.target}{between}{pair.source}\n" for pair in want).encode()
+    assert len(raw) > 1 << 20  # more than is read at once
+    for data in (raw, gzip.compress(raw)):
+        monkeypatch.setattr(sys, "stdin", Stdin(data))
+        assert list(read_rows(CorpusSpec.parse("-", form="labelled"))) == want
+        monkeypatch.setattr(sys, "stdin", Stdin(data))
+        assert list(read_rows(spool_stdin(tmp_path, form="labelled"))) == want
+    monkeypatch.setattr(sys, "stdin", Stdin(b"", terminal=True))
+    with pytest.raises(UsageError, match="each line label<TAB>text, or label text"):
+        spool_stdin(tmp_path, form="labelled")
+
+
 OTHER = b"other\tpairs\n"
 
 

@@ -11,13 +11,14 @@ from seqloom.errors import ModelError, UsageError
 from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
 from seqloom.nn.positions import sinusoids as reference_sinusoids
+from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 from seqloom.runtime.engine_folder import FOLDER
 from seqloom.runtime.transformer_weights import sinusoids
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import BOS, EOS, PAD
-from seqloom.workflows.export import make_engine
+from seqloom.workflows.export import export, make_engine
 
 TEXTS = ["a small cat sat on the mat.", "the dog ran. then it slept!", "un petit chat dort", "où est-il ? là-bas", "a"]
 SMALL = (
@@ -198,12 +199,33 @@ def test_models_without_a_fast_form(tmp_path, one):
     with pytest.raises(ModelError, match="rotary"):
         Translator.load(folder, engine="ctranslate2")
     with pytest.raises(
-        UsageError, match=r"engine = 'torhc': want auto, ctranslate2, recurrent, torch. Did you mean 'torch'\?"
+        UsageError, match=r"engine = 'torhc': want auto, ctranslate2, onnx, recurrent, torch. Did you mean 'torch'\?"
     ):
         Translator.load(folder, engine="torhc")
     told = []
     both = Translator.load_ensemble([one, one], notice=told.append)
     assert (both.engine.name, len(told)) == ("torch", 1)
+
+
+def test_an_engine_that_the_own_settings_would_never_use_is_not_made(tmp_path):
+    folder = make_run(tmp_path / "run", *SHAPES[0], "decode.no_repeat_ngram=3")
+    assert make_engine(folder, tell=print) is None
+    assert not (folder / FOLDER).exists()
+    with pytest.raises(UsageError, match=r"other rules for decode\.no_repeat_ngram of this model, so the torch engine"):
+        export(folder, "ctranslate2", tell=print)
+    export(folder, "ctranslate2", tmp_path / "out", tell=print)  # for CTranslate2 itself, whose rules one then has
+    assert (tmp_path / "out" / "model.bin").is_file()
+
+
+def test_an_engine_is_not_kept_on_the_word_of_torch(copy, monkeypatch):
+    """Its answers are compared with those of the weights, so they must be its own."""
+    (copy / "golden.json").write_text(
+        json.dumps([{"source": "a", "target": Translator.load(copy, engine="torch").translate("a")}]), "utf-8"
+    )
+    monkeypatch.setattr(CTranslate2Engine, "lacks", lambda *_: "other rules for everything")
+    with pytest.warns(UserWarning, match="torch"), pytest.raises(ModelError, match="it answers nothing: it has other"):
+        make_engine(copy, tell=print)
+    assert not (copy / FOLDER).exists()
 
 
 def test_an_engine_that_answers_otherwise_is_not_kept(copy):

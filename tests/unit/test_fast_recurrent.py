@@ -1,17 +1,23 @@
 """The fast step of recurrent models is their own step; the engine answers as the reference does."""
 
+import random
+
 import pytest
 import torch
 
 from seqloom.config import ATTENTIONS, CELLS, load_config
+from seqloom.decode.options import SearchOptions
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 from seqloom.models.api import select_rows
 from seqloom.models.build import build_model
 from seqloom.nn.trace import Trace
 from seqloom.runtime import fast_recurrent
+from seqloom.runtime.engine_torch import TorchEngine
 from seqloom.runtime.engines import hasten
 from seqloom.runtime.fast_recurrent import FastRecurrent
+from seqloom.runtime.parts import Part
+from seqloom.runtime.requests import Search
 
 SHAPES = [
     *({"cell": cell, "decoder": decoder} for cell in CELLS for decoder in ("bahdanau", "luong")),
@@ -102,3 +108,22 @@ def test_who_is_hastened():
     assert hasten(transformer, "auto", 4) is None
     with pytest.raises(UsageError, match="for one recurrent model"):
         hasten(transformer, "recurrent", 4)
+
+
+def test_several_batches_at_once_answer_as_one_after_the_other():
+    model, threads = build({}), torch.get_num_threads()
+    draw = random.Random(3)
+    parts = [Part(draw.choices(range(4, 13), k=draw.randint(1, 9))) for _ in range(11)]
+    engine = hasten(model, "auto", 2)
+    engine.threads = 3
+    try:
+        for options in (SearchOptions(beam=1), SearchOptions(beam=3, n_best=2)):
+            found, expected = (each.find(Search(options), parts) for each in (engine, TorchEngine(model, 2)))
+            ids = [[[h.ids for h in ranked] for ranked in side] for side in (found, expected)]
+            assert ids[0] == ids[1]
+        assert torch.get_num_threads() == threads, "who asks keeps what it has"
+        assert [*engine.workers.map(lambda _: torch.get_num_threads(), range(3))] == [1, 1, 1]
+        assert len(engine.workers._threads) == 3
+    finally:
+        torch.set_num_threads(threads)
+        engine.workers.shutdown()

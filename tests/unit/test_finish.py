@@ -4,15 +4,16 @@ import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import torch
 from torch import nn
 
-from seqloom.config import TrainConfig
+from seqloom.config import TrainConfig, load_config
 from seqloom.train.checkpoint import save_checkpoint, step_name
 from seqloom.train.state import RunState
-from seqloom.workflows.finish import choose_weights
+from seqloom.workflows.finish import choose_weights, write_card
 
 
 def choose(folder: Path, losses: dict[int, float], average_loss: float, said: list[str]) -> tuple[str, float]:
@@ -42,6 +43,31 @@ def test_the_lowest_loss_wins(
     tmp_path: Path, losses: dict[int, float], average_loss: float, name: str, weight: float
 ) -> None:
     assert choose(tmp_path, losses, average_loss, []) == (name, weight)
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "scores", "number", "has", "lacks"),
+    [
+        ("translate", "rnn", {"bleu": 31.0}, 501, ["501 pairs", "7 target tokens"], ["all of them"]),
+        ("translate", "rnn", {"bleu": 31.0}, 501, ["BLEU 31.00 (last weights, the first 500;"], []),
+        ("summarise", "rnn", {"rouge_1": 31.0}, 500, ["ROUGE-1 31.00 (last weights, all of them;"], ["the first"]),
+        ("classify", "rnn", {"accuracy": 90.0}, 900, ["900 texts", "7 labels", "all of them"], ["pairs", "the first"]),
+        ("language", "gpt", {}, 900, ["900 lines", "7 tokens"], ["pairs", "target", "| Validation |"]),
+        ("masked", "rnn", {}, 900, ["900 texts", "7 hidden tokens"], ["pairs", "target", "| Validation |"]),
+    ],
+)  # fmt: skip
+def test_the_card_says_what_was_learned_and_measured(
+    task: str, kind: str, scores: dict[str, float], number: int, has: list[str], lacks: list[str], tmp_path: Path
+) -> None:
+    account = SimpleNamespace(kept=number, total=number)
+    store: Any = MagicMock(names=["a.tsv"], account=account, held_out=False)
+    store.__len__.return_value = number
+    facts = {"params": 1, "step": 2, "tokens": 7, "seconds": 60.0, "data_hash": "d", "weights": "last"}
+    config = load_config(overrides=[f"task.name={task}", f"model.kind={kind}"])
+    write_card(tmp_path, config, facts | {"valid_loss": 1.0, "valid_scores": scores}, store, store)
+    card = (tmp_path / "card.md").read_text("utf-8")
+    assert [text for text in has if text not in card] == []
+    assert [text for text in lacks if text in card] == []
 
 
 def test_a_damaged_checkpoint_is_named_and_left_out(tmp_path: Path) -> None:

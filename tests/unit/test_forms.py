@@ -45,8 +45,37 @@ def test_labels_may_be_packed(tmp_path: Path) -> None:
     assert list(read_rows(CorpusSpec.parse(str(file), form="labelled"))) == [Pair(1, "a fine film", ("1",))]
 
 
-def test_a_tab_in_the_first_line_makes_it_a_table(tmp_path: Path) -> None:
+def test_lines_with_a_tab_make_a_table(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "a.txt", "1\ta fine film\n", "labelled") == [(1, "a fine film", "1")]
+
+
+@pytest.mark.parametrize(("first", "kind"), [("", "a blank line"), ("# films and what was said", "1 column, want 2")])
+def test_a_first_line_without_a_tab_hides_no_table(first: str, kind: str, tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "a.txt", f"{first}\nvery good\ta fine film\nbad\tdull\n", "labelled") == [
+        (1, "missing column", kind),
+        (2, "a fine film", "very▁good"),
+        (3, "dull", "bad"),
+    ]
+
+
+def test_a_few_tabs_make_no_table_and_never_belong_to_a_label(tmp_path: Path) -> None:
+    plain = "1 a fine film\n" * 5
+    assert rows_of(tmp_path / "a.txt", f"0 dull\tand long\n0\tdull\n{plain}", "labelled")[:3] == [
+        (1, "dull\tand long", "0"),
+        (2, "dull", "0"),
+        (3, "a fine film", "1"),
+    ]
+
+
+@pytest.mark.parametrize(("form", "names"), [("labelled", "label text"), ("tagged", "tokens tags")])
+def test_faults_name_what_the_file_holds(form: str, names: str, tmp_path: Path) -> None:
+    first, second = names.split()
+    file = tmp_path / "a.tsv"
+    assert [row[2] for row in rows_of(file, "\tx\nx\t\n\t\n", form)] == [first, second, f"{first} and {second}"]
+    rows_of(file, "alone\n", form)
+    told = examine_alone(CorpusSpec.parse(str(file), form=form), DataConfig(), allow_loss=False).render()
+    assert f"write each line as {first}<TAB>{second}" in told and f"a line is {first}<TAB>{second}" in told
+    assert "source" not in told and "target" not in told
 
 
 def test_a_header_and_columns_say_which_is_the_label(tmp_path: Path) -> None:
@@ -71,7 +100,7 @@ def test_as_many_tags_as_words(tmp_path: Path) -> None:
         (1, "the end", "DET NOUN"),
         (2, "ragged tags", "2 word(s), 1 tag(s)"),
         (3, "ragged tags", "1 word(s), 2 tag(s)"),
-        (4, "empty side", "source"),
+        (4, "empty side", "tokens"),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from seqloom.data import doctor
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.workflows import gather
-from seqloom.workflows.gather import gather_corpora, gather_data, refuse_bad_data
+from seqloom.workflows.gather import gather_corpora, gather_data, refuse_bad_data, refuse_lone_turns
 
 SETTINGS = ["text.tokenizer=char", "text.vocab_size=300", "data.valid_pairs=5"]
 
@@ -34,6 +35,18 @@ def prepared(folder, specs, valid=(), told=None):
     folder.mkdir(exist_ok=True)
     tell = told.append if told is not None else lambda text: None
     return gather_data(folder, specs, valid, load_config(overrides=SETTINGS), None, False, tell, quiet=True)
+
+
+def test_several_turns_are_asked_for_only_where_the_sources_hold_them(spec):
+    config = load_config(overrides=["task.name=dialogue", "task.turns=3"])
+    lone, joined = spec("lone.tsv", good()), spec("joined.tsv", [*good(), "word <turn> mot <turn> more\tyes"])
+    with pytest.raises(UsageError, match=r"task\.turns = 3: no source of .*lone\.tsv holds more than one turn\. Write"):
+        refuse_lone_turns([lone], config)
+    refuse_lone_turns([lone, joined], config)
+    refuse_lone_turns([lone], load_config(overrides=["task.name=dialogue"]))
+    with pytest.raises(UsageError, match="no source of"):
+        settings = [*SETTINGS, "task.name=dialogue", "task.turns=3"]
+        gather_data(Path(lone.name).parent, [lone], (), load_config(overrides=settings), None, False, print, quiet=True)
 
 
 def test_the_culprit_is_named_and_no_other(spec):

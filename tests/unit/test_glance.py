@@ -27,6 +27,31 @@ def test_no_change_shows_the_text() -> None:
     assert mark_changes("a b", "a b") == "a b"
 
 
+@pytest.mark.parametrize(
+    ("task", "name", "score"),
+    [
+        ("translate", "bleu", None),
+        ("summarise", "rouge_1", 100 * 2 / 3),
+        ("pronounce", "phoneme_error_rate", 100 / 3),
+        ("dialogue", "chrf", None),
+    ],
+)
+def test_outputs_are_scored_by_the_measure_of_the_task(
+    task: str, name: str, score: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data.tsv").write_text("a\tk ae t\nb\tk ae t\n", "utf-8")
+    spec = CorpusSpec.parse(str(tmp_path / "data.tsv"))
+    letters = learn_tokenizer("char", [], 260)
+    tokenizers = Tokenizers(letters, letters)
+    _, valid = prepare(tmp_path / "store", [spec], tokenizers, DataConfig(), 1, [spec])
+    config = load_config(None, [f"task.name={task}", "model.kind=rnn", "model.width=4", "model.layers=1"])
+    look = GLANCES["pairs"](None, valid, tokenizers, config, torch.device("cpu"))
+    monkeypatch.setattr(look, "translate", lambda pause: ["k ae d", "k ae p"])
+    scores, answers = look.look()
+    assert (list(scores), answers) == ([name], ["k ae d", "k ae p"])
+    assert scores[name] == (pytest.approx(score) if score is not None else scores[name])
+
+
 @pytest.mark.parametrize(("form", "task"), [("labelled", "classify"), ("tagged", "tag")])
 def test_a_look_at_labels_and_tags(form: str, task: str, tmp_path: Path) -> None:
     """The accuracy counts each label, and the answers are those of the first texts."""

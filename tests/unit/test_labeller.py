@@ -176,6 +176,15 @@ def test_gaps_are_filled_and_the_rest_stays(tokenizer, make_folder) -> None:
         filler.fill(["the cat " * 40 + "___"])
 
 
+def test_an_unknown_word_is_no_gap_and_stays(make_folder) -> None:
+    filler = GapFiller.load(make_folder("masked", "model.kind=transformer", tokenizer="word"))
+    with torch.no_grad():
+        filler.model.output.bias[FIRST_WORD + 1] = 999.0
+    word = filler.tokenizers.source.decode([FIRST_WORD + 1])
+    texts = ["Zebra ___ sat", "___ zebra ___", "the ___ mat"]
+    assert filler.fill(texts) == [text.replace("___", word) for text in texts]
+
+
 @pytest.mark.parametrize(("text", "asked"), [("a b c", "a ___ c"), ("a", "___"), ("a b", "a ___"), ("", "")])
 def test_a_word_in_the_middle_becomes_a_gap(text, asked) -> None:
     assert with_a_gap(text) == (asked or "___")

@@ -92,6 +92,21 @@ def test_what_is_carried_goes_through_a_checkpoint(tokens: Tensor) -> None:
     assert torch.equal(fresh, make(*RNN)[1].loss(model, cut(tokens, 0, 4)).nll)
 
 
+def test_a_state_that_is_dropped_is_not_carried_on(tokens: Tensor) -> None:
+    model, task = make(*RNN)
+    with torch.no_grad():
+        good = model.output.bias.clone()
+        next(model.parameters())[:] = torch.nan
+        assert task.loss(model, cut(tokens, 0, 4)).nll.isnan()
+    model, _ = make(*RNN)
+    assert torch.equal(model.output.bias, good)
+    assert task.loss(model, cut(tokens, 4, 8)).nll.isnan()  # the weights are good, what is carried is not
+    task.drop_carried()
+    assert not task.carried()
+    fresh = Windows(tokens[:, 4:8], tokens[:, 5:9], fresh=True)
+    assert torch.equal(task.loss(model, cut(tokens, 4, 8)).nll, make(*RNN)[1].loss(model, fresh).nll)
+
+
 def test_settings_that_do_not_go_together() -> None:
     def fault(*settings: str) -> str:
         with pytest.raises(UsageError) as raised:

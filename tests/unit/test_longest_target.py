@@ -7,6 +7,7 @@ import torch
 
 from seqloom.config import load_config
 from seqloom.decode.options import SearchOptions
+from seqloom.errors import UsageError
 from seqloom.models.build import build_model
 from seqloom.runtime.scoring import log_probs
 from seqloom.runtime.translator import Translator
@@ -21,6 +22,26 @@ KINDS = [
     "model.kind=transformer model.positions=learned",
     "model.kind=gpt model.positions=learned",
 ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        ("model.kind=transformer", 2 * MOST + 52),
+        ("model.kind=gpt", 3 * MOST + 53),
+        ("model.kind=transformer task.name=tag", MOST + 2),
+        ("model.kind=gpt task.name=language task.window=30", 30),
+    ],
+)
+def test_learned_places_that_the_longest_text_would_leave_are_refused_at_once(kind: str, needed: int) -> None:
+    settings = [*SETTINGS, *kind.split(), "model.positions=learned"]
+    load_config(None, [*settings, f"model.max_length={needed}"])
+    load_config(None, [*settings, "model.max_length=6", "model.positions=sinusoidal"])
+    with pytest.raises(UsageError, match=rf"(set data.max_tokens to {MOST - 1}|use {needed - 1}) or less"):
+        load_config(None, [*settings, f"model.max_length={needed - 1}"])
+    if "tag" not in kind:  # a reader has more than it needs
+        model = build_model(load_config(None, settings), 300, 300, True)
+        assert len(model.target_positions.table) == needed
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -182,6 +183,21 @@ def test_a_single_bad_step_is_forgotten(tmp_path: Path) -> None:
     loop.run()
     assert loop.state.skipped == 30
     assert torch.isfinite(loop.model.w).all()
+
+
+def test_what_a_bad_step_would_carry_on_is_dropped(tmp_path: Path) -> None:
+    class Once(Numbers):
+        seen = 0
+
+        def load(self, indices: list[float]) -> torch.Tensor:
+            self.seen += 1
+            return torch.tensor(indices) * (float("inf") if self.seen == 3 else 1.0)
+
+    dropped_at: list[int] = []
+    loop = make_loop(tmp_path, batches=Once(), max_steps=6)
+    loop.task = SimpleNamespace(drop_carried=lambda: dropped_at.append(loop.state.step), carried=dict)  # type: ignore
+    loop.run()
+    assert (loop.state.skipped, dropped_at) == (1, [2])
 
 
 def test_clipping_is_measured_and_logged(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 
 from seqloom.errors import UsageError
 from seqloom.nn.multihead import rotate
-from seqloom.nn.positions import POSITIONS
+from seqloom.nn.positions import POSITIONS, reach
 
 D, K, L = 6, 4, 8  # width, width of a head, places known
 
@@ -74,3 +74,14 @@ def test_none_tells_nothing() -> None:
 def test_rotary_wants_pairs() -> None:
     with pytest.raises(UsageError, match="even"):
         POSITIONS["rotary"](9, 3, L)
+
+
+@pytest.mark.parametrize(("name", "places"), [("sinusoidal", 20), ("rotary", 20), ("learned", L)])
+def test_a_table_is_made_longer_where_a_formula_says_how(name: str, places: int) -> None:
+    positions = make(name)
+    before = positions.table.clone()
+    reach(positions, 20)
+    assert len(positions.table) == places
+    assert torch.equal(positions.table[:L], before)
+    reach(positions, 3)
+    assert len(positions.table) == places  # and never shorter

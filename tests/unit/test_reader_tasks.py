@@ -1,7 +1,6 @@
 """Batches and losses of classify, tag and masked: what is read, what is to be said, and where."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from seqloom.models.api import Reader
 from seqloom.models.readers import BagReader, RecurrentReader
 from seqloom.tasks.classify import Classify
 from seqloom.tasks.masked import Masked, hide
-from seqloom.tasks.respelling import respell, ways_to_spell
 from seqloom.tasks.tag import Tag
 from seqloom.text.labels import learn_labels
 from seqloom.text.learn import learn_tokenizer
@@ -184,52 +182,3 @@ def test_dropout_stands_before_the_last_layer() -> None:
     tokens = torch.tensor([[BOS, 5, EOS]])
     assert (model.train().hidden(tokens, tokens != PAD) == 0).float().mean() == pytest.approx(0.5, abs=0.25)
     assert (model.eval().hidden(tokens, tokens != PAD) != 0).all()
-
-
-PIECES = ["<pad>", "<s>", "</s>", "<unk>", "▁", "▁u", "n", "▁un", "like", "ly", "likely", "▁unlikely", "▁unlike", "ab"]
-LIKE, LY, LIKELY, UNLIKELY, AB = (PIECES.index(piece) for piece in ("like", "ly", "likely", "▁unlikely", "ab"))
-
-
-def test_a_piece_may_be_spelled_by_any_two_pieces() -> None:
-    ways = ways_to_spell(PIECES)
-    spelled = {
-        PIECES[i]: sorted(PIECES[a] + "|" + PIECES[b] for a, b in found) for i, found in enumerate(ways) if found
-    }
-    assert spelled == {
-        "▁un": ["▁u|n"], "likely": ["like|ly"], "▁unlikely": ["▁unlike|ly", "▁un|likely"], "▁unlike": ["▁un|like"],
-    }  # fmt: skip  # "▁" alone is no part of a word, and a special token is never spelled
-
-
-def test_respelled_texts_say_the_same_and_tags_stay_at_the_last_piece() -> None:
-    src = torch.tensor([[BOS, UNLIKELY, AB, EOS], [BOS, AB, EOS, PAD]])
-    tags = torch.tensor([[PAD, 5, 6, PAD], [PAD, 6, PAD, PAD]])
-    batch = Batch(src, src != PAD, src[:, :0], tags, tags != PAD, torch.arange(2))
-    seen = set()
-    for seed in range(40):
-        torch.manual_seed(seed)
-        found = respell(batch, ways_to_spell(PIECES), 0.5)
-        row = found.src[0][found.src_mask[0]].tolist()
-        assert "".join(PIECES[i] for i in row) == "<s>▁unlikelyab</s>"
-        assert found.tgt_out[0][found.src_mask[0]].tolist() == [PAD] * (len(row) - 3) + [5, 6, PAD]
-        assert torch.equal(found.tgt_mask, found.tgt_out >= FIRST_WORD)
-        assert found.src[1][found.src_mask[1]].tolist() == [BOS, AB, EOS]
-        seen.add(tuple(row))
-    assert len(seen) >= 4
-    label = replace(batch, tgt_out=torch.tensor([[4], [5]]), tgt_mask=torch.ones(2, 1, dtype=torch.bool))
-    torch.manual_seed(0)
-    assert torch.equal(respell(label, ways_to_spell(PIECES), 0.9).tgt_out, label.tgt_out)
-
-
-def test_only_training_respells(make_store) -> None:
-    store, tokenizers = make_store("tagged")
-    task = Tag(0.9)
-    task.know_pieces(tokenizers.source.pieces(range(len(tokenizers.source))))
-    batch, model = task.load(store, np.arange(3)), Oracle(len(tokenizers.target))
-    task.loss(model.eval(), batch)
-    assert torch.equal(model.read[0], batch.src)
-    losses = []
-    for seed in (1, 1, 2):
-        torch.manual_seed(seed)
-        losses.append((task.loss(model.train(), batch).num_tokens, model.read[0]))
-        assert losses[-1][0] == 6 and model.read[0].shape[1] > batch.src.shape[1]
-    assert torch.equal(losses[0][1], losses[1][1]) and not torch.equal(losses[0][1], losses[2][1])

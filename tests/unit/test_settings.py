@@ -61,6 +61,15 @@ def test_what_is_asked_of_a_tokenizer_that_is_given_is_refused(tmp_path: Path, s
         settle_given("model.width=64", " text.vocab_size=9")
 
 
+def test_a_given_tokenizer_must_fit_the_model(tmp_path: Path, spec: CorpusSpec) -> None:
+    sides = (learn_tokenizer("char", ["a"], 300), learn_tokenizer("char", ["b"], 300))
+    Tokenizers(*sides).save(tmp_path)
+    (tmp_path / "recipe.toml").write_text(RECIPE, "utf-8")
+    words = ([spec], tmp_path / "recipe.toml", ["model.kind=gpt"], None, tmp_path, lambda text: None)
+    with pytest.raises(UsageError, match=r"the tokenizer of .* does not fit: model.kind = gpt .* text.joint = true"):
+        settle_config(tmp_path / "run", *words)
+
+
 def test_languages_come_from_the_names_unless_given(tmp_path: Path, spec: CorpusSpec) -> None:
     assert settle(tmp_path, spec).data.source_lang == "en"
     config = settle(tmp_path, spec, "data.target_lang=br")

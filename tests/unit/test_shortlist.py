@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqloom.errors import UsageError
-from seqloom.runtime.shortlist import learn_shortlist, write_shortlist
+from seqloom.runtime.shortlist import enough, learn_shortlist, write_shortlist
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 
@@ -29,9 +29,27 @@ def test_the_file(tmp_path):
     a = tokenizer.encode("a")[0]
     write_shortlist({a: np.array([7, 9])}, np.array([a]), Tokenizers(tokenizer, tokenizer), tmp_path / "vmap.txt")
     tokens = tokenizer.tokens()
-    first, second = (tmp_path / "vmap.txt").read_text("utf-8").splitlines()
+    first, *others = (tmp_path / "vmap.txt").read_text("utf-8").splitlines()
     assert first == "\t</s> <unk> a"
-    assert second == f"a\ta {tokens[7]} {tokens[9]}"
+    rows = dict(line.split("\t") for line in others)
+    assert rows.pop("a") == f"a {tokens[7]} {tokens[9]}"
+    assert rows == {token: token for token in tokens[4:] if token != "a"}, "a token may always become itself"
+
+
+def test_of_two_vocabularies_only_known_tokens_have_a_row(tmp_path):
+    sides = Tokenizers(*(learn_tokenizer("bpe", [text], 280) for text in ("a cat", "un chat")))
+    write_shortlist({9: np.array([7])}, np.array([8]), sides, tmp_path / "vmap.txt")
+    source, target = sides.source.tokens(), sides.target.tokens()
+    assert (tmp_path / "vmap.txt").read_text("utf-8").splitlines()[1:] == [f"{source[9]}\t{target[7]}"]
+
+
+def test_no_more_is_learned_from_than_memory_takes(monkeypatch):
+    pairs = make_pairs()
+    few = sum(len(source) * len(target) for source, target in pairs[:3])
+    monkeypatch.setattr("seqloom.runtime.shortlist.MOST_MEETINGS", few)
+    assert len(enough(pairs)) == 3
+    monkeypatch.setattr("seqloom.runtime.shortlist.MOST_MEETINGS", 1)
+    assert len(enough(pairs)) == 1
 
 
 def test_tokens_with_blanks_have_no_shortlist(tmp_path):

@@ -160,6 +160,17 @@ def test_a_sentence_over_the_limit_is_cut_and_named(short):
         short.translate("b" * 25)
 
 
+@pytest.mark.parametrize("task", ["summarise", "dialogue", "pronounce"])
+def test_a_long_text_of_another_task_is_cut_and_not_answered_sentence_by_sentence(tmp_path, task):
+    """The summary of a text is not the summaries of its sentences."""
+    short = Translator.load(make_run(tmp_path / "run", *RNN, "data.max_tokens=20", f"task.name={task}"))
+    said = []
+    (cut,) = short.hypotheses(["A small cat sat. The dog ran away!"], lines=[3], warn=said.append)[0]
+    (first,) = short.hypotheses(["A small cat sat. The"])[0]
+    assert (cut.text, cut.log_prob) == (first.text, pytest.approx(first.log_prob, abs=1e-4))
+    assert said == ["line 3: a text of 34 tokens, the model takes 20: the last 14 were cut off. Give a shorter text."]
+
+
 def test_exactly_the_limit_is_whole(short):
     said = []
     short.hypotheses(["b" * 20], warn=said.append)

@@ -6,7 +6,7 @@ import pytest
 from seqloom.errors import DataError, UsageError
 from seqloom.vectors.picture import k_means, make_picture, project
 from seqloom.vectors.questions import Section, answer, read_questions, total, wilson
-from seqloom.vectors.start import start_table
+from seqloom.vectors.start import known_rows
 from seqloom.vectors.word_pairs import judge, ranks, read_pairs, spearman
 from seqloom.vectors.word_vectors import WordVectors
 
@@ -132,9 +132,22 @@ def test_pairs_with_commas_or_blanks(tmp_path):
     assert read_pairs(tmp_path / "p.csv") == [("love", "sex", 6.77), ("tiger", "cat", 7.35), ("a", "b", 1.0)]
 
 
+def test_a_part_of_speech_before_the_number_as_simlex_has_it(tmp_path):
+    (tmp_path / "p.txt").write_text(
+        "word1\tword2\tPOS\tSimLex999\tconc(w1)\nold\tnew\tA\t1.58\t2.72\ngo\tcome\tV\t2.42\t3.42\n"
+    )
+    assert read_pairs(tmp_path / "p.txt") == [("old", "new", 1.58), ("go", "come", 2.42)]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a b 1\na b\n", "line 2"), ("a b 1\na b nan\n", "line 2"), ("a b c\n", "no pair"), ("", "no pair")],
+    [
+        ("a b 1\na b\n", "line 2"),
+        ("a b 1\na b nan\n", "line 2"),
+        ("a b 1\na b c 2\n", "line 2"),
+        ("a b c\n", "no pair"),
+        ("", "no pair"),
+    ],
 )
 def test_a_broken_file_of_pairs_is_told_with_its_line(text, said, tmp_path):
     (tmp_path / "p").write_text(text)
@@ -180,13 +193,11 @@ def test_a_picture_needs_three_words_and_repeats_count_once(royal):
 
 
 def test_a_table_starts_from_the_vectors_of_words_it_has(royal):
-    matrix, found = start_table(royal, ["<pad>", "▁king", "Queen", "▁", "ing"], 3, seed=5)
-    assert found.tolist() == [False, True, True, False, False]
-    np.testing.assert_array_equal(matrix[1:3], royal.matrix[[2, 3]])
-    assert matrix.dtype == np.float32
-    assert (matrix[3] != matrix[4]).all()
-    np.testing.assert_array_equal(start_table(royal, ["x"], 3, 5)[0], start_table(royal, ["x"], 3, 5)[0])
-    scaled, _ = start_table(royal, ["king", "table", "x"], 3, seed=5, std=0.02)
-    assert scaled[:2].std() == pytest.approx(0.02, rel=1e-3)
+    pieces = ["<pad>", "▁king", "▁Queen", "▁", "▁ing", "king"]  # the last is the end of a word: of "viking"
+    found, rows = known_rows(royal, pieces, 3, std=0.02)
+    assert found.tolist() == [False, True, True, False, False, False]
+    np.testing.assert_allclose(rows / rows.std(), royal.matrix[[2, 3]] / royal.matrix[[2, 3]].std(), rtol=1e-5)
+    assert (rows.dtype, rows.std()) == (np.float32, pytest.approx(0.02, rel=1e-3))
+    assert known_rows(royal, ["king"], 3, std=0.02)[1].shape == (0, 3)
     with pytest.raises(UsageError, match="are 3 wide, the word vectors of this model 8"):
-        start_table(royal, ["king"], 8, seed=5)
+        known_rows(royal, ["▁king"], 8, std=0.02)

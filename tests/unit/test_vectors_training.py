@@ -205,10 +205,10 @@ def test_co_occurrence_counts_by_distance(monkeypatch):
     corpus = read_corpus(texts, 1, "t")
     want: dict[tuple[str, str], float] = {}
     for text in texts:
-        for i, j in itertools.combinations(range(len(text)), 2):
-            if j - i <= 3:
-                a, b = sorted((text[i], text[j]), key=corpus.words.index)
-                want[a, b] = want.get((a, b), 0) + 1 / (j - i)
+        for i, j in itertools.permutations(range(len(text)), 2):  # every place, and all that is near it
+            if abs(j - i) <= 3 and corpus.words.index(text[i]) <= corpus.words.index(text[j]):
+                want[text[i], text[j]] = want.get((text[i], text[j]), 0) + 1 / abs(j - i)
+    assert want["c", "c"] == 2
     for words_at_once in (1, 4, 1 << 18):  # parts of a text are counted apart and added up
         monkeypatch.setattr("seqloom.vectors.cooccurrence.WORDS_AT_ONCE", words_at_once)
         i, j, x = count_pairs(corpus, 3)
@@ -281,6 +281,15 @@ def test_a_team_answers_in_order_and_passes_faults_on():
             team.do([partial(pow, 2, 2), partial(pow, 0, -1)])
         with pytest.raises(ZeroDivisionError):
             team.do([partial(pow, 0, -1), partial(pow, 2, 2)])
+
+
+def test_a_team_leaves_the_threads_of_others_as_they_were():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    with Team(2):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)
 
 
 def test_words_that_stand_alone_teach_nothing():

@@ -100,6 +100,7 @@ class Lines:
     def __init__(self, part: str, weights: list[float]) -> None:
         self.part, self.weights = part, weights
         self.source_lengths = np.array([len(line) for line in LINES], np.int32)
+        self.line_end = EOS
 
     def take(self, side: str, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ids = [token for index in indices for token in LINES[index]]
@@ -115,6 +116,9 @@ def test_a_store_is_read_as_a_stream(at_once: int, monkeypatch: pytest.MonkeyPat
     store: Any = Lines("train", [1.0])
     text = StoredText(store, 4, 12, carries=False, seed=1)
     assert text.stream.tolist() == as_stream(LINES).tolist() and text.rows == 3
+    store.line_end = 99  # of a tokenizer that has its own
+    own = StoredText(store, 4, 12, carries=False, seed=1).stream.tolist()
+    assert own == as_stream(LINES, 99).tolist() == [EOS, *(99 if token == EOS else token for token in text.stream[1:])]
     cut = SimpleNamespace(starts=np.array([0, 3, 4, 5, 7, 17]), length=4)
     lines = [1, 1, 2, 3, 3, 4]  # of the first token that is foreseen
     assert text.where(cut) == [f"plays.txt:{line}" for line in lines]

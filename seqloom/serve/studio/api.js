@@ -13,7 +13,10 @@ async function ask(path, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new Refused("The server does not answer.");
   }
-  const said = await response.json().catch(() => ({}));
+  const said = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return {};
+  });
   if (!response.ok) throw new Refused(said.error ?? "The server could not answer.");
   return said;
 }

@@ -6,7 +6,7 @@ import { Links, NO_LINKS, showWords } from "./words.js";
 
 const PAUSE = 250;  // ms without a key before a request
 const MORE = 3;     // other translations
-const BLANKS = /[^ \t\n\r\f\v]+/g;
+const WORDS = /[^ \t\n\r\f\v]+/g;
 const $ = (id) => document.getElementById(id);
 const text = $("text"), output = $("output"), source = $("source"), target = $("target");
 
@@ -15,7 +15,9 @@ let limit = 5000;
 let keyNeeded = false;
 let current = null;   // the request under way; an answer to an older one is dropped
 let timer = 0;
+let words = [];       // of the translation, as they stand on the page
 let links = NO_LINKS;
+const asked = new Set();  // what more has been asked for about this translation
 let active = -1;      // the word of the translation that the arrow keys are at
 let kind = "curl";
 
@@ -42,12 +44,12 @@ function fillTargets() {
 
 function swap() {
   if ($("swap").disabled) return;
-  const [from, to, words] = [source.value, target.value, output.textContent];
+  const [from, to, translation] = [source.value, target.value, output.textContent];
   source.value = to;
   fillTargets();
   target.value = from;
   fillTargets();
-  if (words) text.value = words;
+  if (translation) text.value = translation;
   changed(0);
 }
 
@@ -73,16 +75,30 @@ async function translate() {
   if (!text.value.trim()) return show({ text: "" });
   output.classList.add("waiting");
   try {
-    const first = await api.translate(fields(), mine.signal);
-    if (mine !== current) return;
-    show(first);
-    const more = await api.translate({ ...fields(), alternatives: MORE, alignment: true }, mine.signal);
-    if (mine === current) show(more, true);
+    const found = await api.translate(fields(), mine.signal);
+    if (mine === current) show(found);
   } catch (error) {
-    if (mine !== current || error.name === "AbortError") return;
-    output.classList.remove("waiting");
-    say(error instanceof api.Refused ? error.message : "Something went wrong.", true);
+    complain(error, mine);
   }
+}
+
+// What takes the server longer is asked for when somebody looks for it, once a translation.
+async function more(name, value, showMore) {
+  const mine = current;
+  if (!words.length || asked.has(name) || output.classList.contains("waiting")) return;
+  asked.add(name);
+  try {
+    const found = await api.translate({ ...fields(), [name]: value }, mine.signal);
+    if (mine === current) showMore(found[name]);
+  } catch (error) {
+    complain(error, mine);
+  }
+}
+
+function complain(error, mine) {
+  if (mine !== current || error.name === "AbortError") return;
+  output.classList.remove("waiting");
+  say(error instanceof api.Refused ? error.message : "Something went wrong.", true);
 }
 
 function say(sentence, bad = false) {
@@ -90,21 +106,18 @@ function say(sentence, bad = false) {
   $("status").classList.toggle("bad", bad);
 }
 
-function show(found, whole = false) {
+function show(found) {
   output.classList.remove("waiting");
-  const words = found.alignment?.target ?? found.text.match(BLANKS) ?? [];
-  const shown = showWords(output, found.text, words, "target");
-  if (found.alignment) {
-    links = new Links(showWords($("mirror"), text.value, found.alignment.source, "source"), shown, found.alignment.links);
-    $("mirror").append("\n");
-  } else {
-    forgetLinks();
-  }
-  if (!whole) $("spoken").textContent = found.text;
+  words = showWords(output, found.text, found.text.match(WORDS) ?? [], "target");
+  forgetLinks();
+  asked.clear();
+  $("spoken").textContent = found.text;
   $("copy").disabled = !found.text;
   $("detected").textContent = detected(found);
   say("");
-  showOthers(found.alternatives ?? []);
+  $("others").hidden = !words.length;
+  $("alternatives").replaceChildren();
+  askForOthers();
 }
 
 function detected(found) {
@@ -112,8 +125,12 @@ function detected(found) {
   return `${nameOf(found.source)}, ${Math.round(found.confidence)} %`;
 }
 
+function askForOthers() {
+  if ($("others").open) more("alternatives", MORE, showOthers);
+}
+
 function showOthers(alternatives) {
-  $("others").hidden = !alternatives.length;
+  if (!alternatives.length) return say("There is no other way.");
   $("alternatives").replaceChildren(...alternatives.map((other) => {
     const row = document.createElement("li"), button = document.createElement("button");
     button.type = "button";
@@ -127,6 +144,15 @@ function showOthers(alternatives) {
 }
 
 // ---- which word came from which
+
+const askForLinks = () => more("alignment", true, showLinks);
+
+function showLinks(alignment) {
+  if (!alignment) return;  // the model cannot tell
+  links = new Links(showWords($("mirror"), text.value, alignment.source, "source"), words, alignment.links);
+  $("mirror").append("\n");
+  active >= 0 && output.matches(":hover") ? links.mark(active) : markWhereTheCursorIs();
+}
 
 function forgetLinks() {
   links.clear();
@@ -142,8 +168,12 @@ function mark(word) {
 
 output.addEventListener("pointerover", (event) => {
   const word = event.target.dataset?.target;
-  if (word !== undefined) mark(Number(word));
+  if (word === undefined) return;
+  askForLinks();
+  mark(Number(word));
 });
+output.addEventListener("focus", askForLinks);
+text.addEventListener("click", askForLinks);
 output.addEventListener("pointerleave", () => links.clear());
 output.addEventListener("blur", () => links.clear());
 output.addEventListener("keydown", (event) => {
@@ -155,12 +185,14 @@ output.addEventListener("keydown", (event) => {
   const from = mark(Math.min(last, Math.max(0, active + step)));
   $("spoken").textContent = `${links.target[active].node.textContent}: ${from.join(" ") || "from no single word"}`;
 });
-document.addEventListener("selectionchange", () => {
+
+function markWhereTheCursorIs() {
   if (document.activeElement !== text || !links.source.length) return;
   const at = text.selectionStart;
   const word = links.source.findIndex((each) => each.start <= at && at <= each.end);
   word < 0 ? links.clear() : links.markSource(word);
-});
+}
+document.addEventListener("selectionchange", markWhereTheCursorIs);
 
 // ---- the rest of the page
 
@@ -198,6 +230,7 @@ function wire() {
   $("copy-code").addEventListener("click", () => copy($("snippet").textContent).then(() => say("Copied.")));
   $("key").addEventListener("change", () => { api.useKey($("key").value); changed(0); });
   $("theme").addEventListener("click", changeTheme);
+  $("others").addEventListener("toggle", askForOthers);
   document.addEventListener("keydown", (event) => {
     if (event.altKey && event.key.toLowerCase() === "s") { event.preventDefault(); swap(); }
     if (event.key === "Escape" && document.activeElement === text) clear();
@@ -216,11 +249,16 @@ function changeTheme() {
     (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   const next = now === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = next;
-  localStorage.setItem("theme", next);
+  try { localStorage.setItem("theme", next); } catch { /* it lasts as long as the page */ }
+}
+
+// A browser that may keep nothing of this page throws at the mere look.
+function rememberedTheme() {
+  try { return localStorage.getItem("theme"); } catch { return null; }
 }
 
 async function start() {
-  const theme = localStorage.getItem("theme");
+  const theme = rememberedTheme();
   if (theme) document.documentElement.dataset.theme = theme;
   wire();
   try {
