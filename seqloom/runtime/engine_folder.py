@@ -8,7 +8,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,23 @@ def write_engine(run: RunFolder, facts: dict[str, Any], write: Callable[[Path], 
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return engine
+
+
+@contextmanager
+def restored_on_failure(folder: Path) -> Iterator[None]:
+    """A new engine that is made and tried in here takes the place of the older one only if nothing goes wrong."""
+    engine, before = folder / FOLDER, folder / f".{FOLDER}.before"
+    shutil.rmtree(before, ignore_errors=True)
+    if engine.exists():
+        engine.rename(before)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(engine, ignore_errors=True)
+        if before.exists():
+            before.rename(engine)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def origin(run: RunFolder) -> dict[str, str]:

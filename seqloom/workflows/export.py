@@ -3,7 +3,6 @@
 `make_engine` is what the end of training calls: engine/ of the run folder, checked against golden.json.
 """
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +36,13 @@ def export(
         raise UsageError(f"--format {format}: want {', '.join(FORMATS)}.{did_you_mean(format, FORMATS)}")
     if format != "ctranslate2" and (int8 or data or shortlist):
         raise UsageError(f"--int8, --data and --shortlist are for --format ctranslate2, not for {format}")
+    if out is not None and (int8 or data or shortlist):
+        raise UsageError(
+            "--int8, --data and --shortlist are for the engine inside the folder, where their price is measured; "
+            "leave --out away, then copy engine/: it is a model of CTranslate2"
+        )
+    if shortlist < 0:
+        raise UsageError(f"--shortlist {shortlist}: want 0 (none) or more target tokens for each source token")
     run = open_run(folder)
     if out is None:
         if format == "hf":
@@ -53,7 +59,7 @@ def export(
         return made
     check_empty(out)
     if format == "ctranslate2":
-        write_ctranslate2_folder(run, "int8" if int8 else "float32", out)
+        write_ctranslate2_folder(run, out)
     elif format == "onnx":
         from seqloom.workflows.export_onnx import export_onnx
 
@@ -75,7 +81,7 @@ def make_engine(
     import ctranslate2
 
     from seqloom.runtime.ctranslate2_model import write_ctranslate2
-    from seqloom.runtime.engine_folder import write_engine
+    from seqloom.runtime.engine_folder import restored_on_failure, write_engine
     from seqloom.runtime.folder import WEIGHTS, open_run
     from seqloom.runtime.transformer_weights import TransformerWeights
 
@@ -94,14 +100,15 @@ def make_engine(
 
         return write_engine(run, facts | ({"shortlist": shortlist} if shortlist else {}), fill)
 
-    engine = write("float32")
-    check_golden(folder, engine)
-    if int8 or shortlist:
-        items = validation_items(run) if items is None else items[:MOST_FOR_BLEU]
-        before = measure(folder, items)
-        engine = write("int8" if int8 else "float32", shortlist)
-        name = " with ".join(filter(None, ("int8" * int8, f"a shortlist of {shortlist}" if shortlist else "")))
-        tell(describe_change(name, before, measure(folder, items), len(items)))
+    with restored_on_failure(folder):
+        engine = write("float32")
+        check_golden(folder, engine)
+        if int8 or shortlist:
+            items = validation_items(run) if items is None else items[:MOST_FOR_BLEU]
+            before = measure(folder, items)
+            engine = write("int8" if int8 else "float32", shortlist)
+            name = " with ".join(filter(None, ("int8" * int8, f"a shortlist of {shortlist}" if shortlist else "")))
+            tell(describe_change(name, before, measure(folder, items), len(items)))
     return engine
 
 
@@ -146,11 +153,9 @@ def check_golden(folder: Path, engine: Path, name: str = "ctranslate2") -> None:
     translator = Translator.load(folder, engine=name)
     outputs = translator.translate([pair["source"] for pair in golden])
     if translator.said:  # torch answered in its place, and would agree with itself whatever the engine is
-        shutil.rmtree(engine)
         raise ModelError(f"{engine}: taken away again, it answers nothing: it has {', '.join(translator.said)}")
     for pair, output in zip(golden, outputs, strict=True):
         if output != pair["target"]:
-            shutil.rmtree(engine)
             raise ModelError(
                 f"{engine}: taken away again, as {pair['source']!r} came out as {output!r}, not as "
                 f"{pair['target']!r} as when trained. Without it the torch engine answers."
@@ -197,7 +202,7 @@ def read_pairs(run: "RunFolder", data: str, tell: Tell) -> "list[Item]":
     return read_items(CorpusSpec.parse(data, None), run.config.data, False, tell)[0]
 
 
-def write_ctranslate2_folder(run: "RunFolder", precision: str, out: Path) -> None:
+def write_ctranslate2_folder(run: "RunFolder", out: Path) -> None:
     """A model for CTranslate2 itself, with our tokenizer files beside it."""
     from seqloom.runtime.ctranslate2_model import write_ctranslate2
     from seqloom.runtime.folder import WEIGHTS
@@ -205,7 +210,7 @@ def write_ctranslate2_folder(run: "RunFolder", precision: str, out: Path) -> Non
 
     weights = TransformerWeights.read(run.config, run.path / WEIGHTS)
     out.mkdir(parents=True, exist_ok=True)
-    write_ctranslate2(weights, run.tokenizers, precision, out)
+    write_ctranslate2(weights, run.tokenizers, "float32", out)
     run.tokenizers.save(out)
 
 

@@ -54,15 +54,16 @@ def make_onnx_engine(run: "RunFolder") -> Path:
     check_possible(run)
     import onnxruntime
 
-    from seqloom.runtime.engine_folder import write_engine
+    from seqloom.runtime.engine_folder import restored_on_failure, write_engine
     from seqloom.runtime.folder import load_model
     from seqloom.workflows.export import check_golden
 
     if run.config.model.kind != "rnn":
         raise UsageError(f"{run.path}: the engine of a {run.config.model.kind} is CTranslate2: --format ctranslate2")
     facts = {"engine": "onnx", "version": onnxruntime.__version__}
-    engine = write_engine(run, facts, lambda into: write_graphs(run, load_model(run), into))
-    check_golden(run.path, engine, "onnx")
+    with restored_on_failure(run.path):
+        engine = write_engine(run, facts, lambda into: write_graphs(run, load_model(run), into))
+        check_golden(run.path, engine, "onnx")
     return engine
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.config import build_config, dump_config
 from seqloom.errors import ModelError
-from seqloom.text.vocabulary import BOS, NEVER, SPECIALS
+from seqloom.text.vocabulary import BOS, NEVER, PAD, SPECIALS
 from seqloom.workflows.import_public import (
     ACTIVATIONS,
     WEIGHTS,
@@ -22,6 +22,8 @@ from seqloom.workflows.import_public import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from seqloom.config import Config
     from seqloom.text.sides import Tokenizers
 
@@ -42,6 +44,10 @@ def import_model(folder: Path, out: Path) -> dict[str, Any]:
     refuse_pickles(folder)
     config = marian_settings(Numbers(folder / "config.json", about), about)
     vocabulary, theirs = read_vocabulary(folder)
+    if (begin := about.get("decoder_start_token_id", theirs[PAD])) != theirs[PAD]:
+        raise ModelError(
+            f"{folder / 'config.json'}: decoder_start_token_id = {begin!r}: want that of <pad>, {theirs[PAD]}"
+        )
     return write_folder(out, folder, config, read_tokenizers(folder, vocabulary), theirs)
 
 
@@ -105,25 +111,25 @@ def write_folder(
     out: Path, folder: Path, config: "Config", tokenizers: "Tokenizers", theirs: list[int]
 ) -> dict[str, Any]:
     import numpy as np
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file, save_file
+    from safetensors.numpy import save_file
 
     from seqloom.runtime.hugging_face import alternate, from_hugging_face, take
     from seqloom.workflows.finish import write_facts
 
-    try:
-        found = load_file(folder / WEIGHTS)
-    except (OSError, SafetensorError) as error:
-        raise ModelError(f"{folder / WEIGHTS}: damaged or cut short ({error}). Fetch it again.") from None
+    found = read_arrays(folder / WEIGHTS)
     table = take(found, next((name for name in SHARED if name in found), SHARED[0]))
     if len(table) <= max(theirs) or table.shape[1] != config.model.width:
         raise ModelError(
             f"{folder / WEIGHTS}: word vectors of shape {list(table.shape)} do not fit vocab.json, d_model"
         )
-    bias = found.get("final_logits_bias", np.zeros((1, len(table)), np.float32))[0, theirs].copy()
+    bias = take({"final_logits_bias": np.zeros(len(table)), **found}, "final_logits_bias").flatten()
+    if len(bias) != len(table):
+        raise ModelError(f"{folder / WEIGHTS}: final_logits_bias has {len(bias)} numbers for {len(table)} words")
+    bias = bias[theirs]
     bias[BOS] = NEVER
     ours = from_hugging_face(found, config)
     ours |= {"output.weight": np.ascontiguousarray(table[theirs][:, alternate(table.shape[1])]), "output.bias": bias}
+    check_model(config, len(theirs), {name: array.shape for name, array in ours.items()}, folder / WEIGHTS)
     out.mkdir(parents=True, exist_ok=True)
     tokenizers.save(out)
     (out / "config.toml").write_text(dump_config(config), "utf-8")
@@ -134,3 +140,26 @@ def write_folder(
     write_facts(out, facts)
     save_file(ours, out / WEIGHTS, metadata={"format": "pt"})
     return facts
+
+
+def read_arrays(file: Path) -> "dict[str, NDArray[Any]]":
+    """In single precision, whatever they are stored in; by torch, as numpy has no bfloat16."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return {name: tensor.float().numpy() for name, tensor in load_file(file).items()}
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{file}: damaged or cut short ({error}). Fetch it again.") from None
+
+
+def check_model(config: "Config", vocab_size: int, found: dict[str, tuple[int, ...]], file: Path) -> None:
+    """The numbers of config.json are those of the weights."""
+    import torch
+
+    from seqloom.models.build import build_model
+    from seqloom.models.weights import check_shapes, stored_tensors
+
+    with torch.device("meta"):
+        outline = build_model(config, vocab_size, vocab_size, True)
+    check_shapes({name: tuple(tensor.shape) for name, tensor in stored_tensors(outline).items()}, found, file)

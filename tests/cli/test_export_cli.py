@@ -1,5 +1,7 @@
 """seqloom export as a user types it."""
 
+import json
+import re
 import shutil
 
 
@@ -37,6 +39,8 @@ def test_what_is_wrong_is_a_sentence(seqloom, random_model, tmp_path):
         (["--format", "onnx"], "the engine of a transformer is CTranslate2"),
         (["--format", "onxx", "--out", tmp_path / "x"], "Did you mean 'onnx'?"),
         (["--format", "hf", "--int8", "--out", tmp_path / "x"], "are for --format ctranslate2"),
+        (["--format", "ctranslate2", "--int8", "--out", tmp_path / "x"], "leave --out away, then copy engine/"),
+        (["--format", "ctranslate2", "--shortlist", "-5"], "--shortlist -5: want 0 (none) or more"),
     ):
         done = seqloom("export", rotary, *words)
         assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
@@ -49,6 +53,7 @@ def test_a_trained_transformer_has_its_engine(seqloom, tiny_pairs, tiny_settings
     out, text = tmp_path / "model", tmp_path / "in.txt"
     text.write_text("a b\nb a\n", "utf-8")
     small = [*tiny_settings[tiny_settings.index("model.layers=1") - 1 :], "--set", "model.heads=2"]
+    small += ["--set", "text.tokenizer=bpe", "--set", "text.vocab_size=300"]
     words = ["train", tiny_pairs, "--out", out, "--recipe", "transformer-small", *small]
     assert seqloom(*words).returncode == 0
     first = (out / "engine" / "manifest.json").read_bytes()
@@ -58,6 +63,18 @@ def test_a_trained_transformer_has_its_engine(seqloom, tiny_pairs, tiny_settings
     assert seqloom(*words, "--set", "train.max_steps=8").returncode == 0
     assert (out / "engine" / "manifest.json").read_bytes() != first
     assert seqloom("translate", out, text, "--engine", "ctranslate2").stderr == ""
+    smaller = seqloom("export", out, "--format", "ctranslate2", "--int8", "--shortlist", "9")
+    assert re.fullmatch(
+        r"int8 with a shortlist of 9: BLEU \d+\.\d\d on 20 validation pairs, [+-]\d+\.\d\d against \d+\.\d\d in fp32\n",
+        smaller.stderr,
+    )
+    manifest = json.loads((out / "engine" / "manifest.json").read_text("utf-8"))
+    assert (manifest["precision"], manifest["shortlist"], "vmap.txt" in manifest["files"]) == ("int8", 9, True)
+    assert seqloom("translate", out, text, "--engine", "ctranslate2").stderr == ""
+    shutil.rmtree(out / "store")
+    failed = seqloom("export", out, "--format", "ctranslate2", "--shortlist", "9")
+    assert "learned from the training pairs, which are gone" in failed.stderr
+    assert json.loads((out / "engine" / "manifest.json").read_text("utf-8")) == manifest, "the older one is kept"
 
 
 def test_an_engine_that_cannot_be_made_costs_a_sentence(monkeypatch, tmp_path):

@@ -2,9 +2,11 @@
 
 import io
 import json
+import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from seqloom.config import dump_config, load_config
 from seqloom.data.store import Store
@@ -15,7 +17,7 @@ from seqloom.runtime.folder import open_run
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.text.vocabulary import BOS, EOS, PAD
+from seqloom.text.vocabulary import BOS, EOS, NEVER, PAD
 from seqloom.workflows.export import export, make_engine
 from seqloom.workflows.import_model import import_model
 from seqloom.workflows.train import train
@@ -156,8 +158,6 @@ def test_an_imported_model_is_trained_on(imported, tmp_path):
 
 
 def test_what_cannot_be_imported(marian, tmp_path):
-    import shutil
-
     folder = shutil.copytree(marian[0], tmp_path / "copy")
     (folder / "vocab.json").write_text('{"</s>": 0, "<unk>": 0}', "utf-8")
     with pytest.raises(ModelError, match="each id from 0 on once"):
@@ -167,6 +167,34 @@ def test_what_cannot_be_imported(marian, tmp_path):
         import_model(folder, tmp_path / "a")
     with pytest.raises(UsageError, match="exists already"):
         import_model(folder, folder)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_weights_in_half_precision_are_imported(marian, kind, tmp_path):
+    folder = shutil.copytree(marian[0], tmp_path / "half")
+    tensors = {name: tensor.to(kind) for name, tensor in load_file(folder / "model.safetensors").items()}
+    tensors["final_logits_bias"] = tensors["final_logits_bias"].flatten()  # some tools store it so
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    import_model(folder, tmp_path / "run")
+    found = Translator.load(tmp_path / "run").model.state_dict()
+    assert all(tensor.dtype == torch.float32 and tensor.isfinite().all() for tensor in found.values())
+    assert found["output.bias"][BOS] == NEVER
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"encoder_ffn_dim": 28, "decoder_ffn_dim": 28}, "W_1"),
+        ({"decoder_start_token_id": 0}, "decoder_start_token_id = 0: want that of <pad>"),
+    ],
+)
+def test_a_config_that_does_not_fit_its_weights(marian, changed, said, tmp_path):
+    folder = shutil.copytree(marian[0], tmp_path / "other")
+    about = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(about | changed), "utf-8")
+    with pytest.raises(ModelError, match=said):
+        import_model(folder, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.fixture(scope="module", params=["pre", "post"])

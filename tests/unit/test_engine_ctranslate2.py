@@ -223,6 +223,7 @@ def test_an_engine_is_not_kept_on_the_word_of_torch(copy, monkeypatch):
         json.dumps([{"source": "a", "target": Translator.load(copy, engine="torch").translate("a")}]), "utf-8"
     )
     monkeypatch.setattr(CTranslate2Engine, "lacks", lambda *_: "other rules for everything")
+    shutil.rmtree(copy / FOLDER)
     with pytest.warns(UserWarning, match="torch"), pytest.raises(ModelError, match="it answers nothing: it has other"):
         make_engine(copy, tell=print)
     assert not (copy / FOLDER).exists()
@@ -230,9 +231,11 @@ def test_an_engine_is_not_kept_on_the_word_of_torch(copy, monkeypatch):
 
 def test_an_engine_that_answers_otherwise_is_not_kept(copy):
     (copy / "golden.json").write_text('[{"source": "a cat", "target": "never"}]', "utf-8")
+    (copy / FOLDER / "mark").touch()
     with pytest.raises(ModelError, match=r"engine: taken away again, as 'a cat' came out as"):
         make_engine(copy, tell=print)
-    assert not (copy / FOLDER).exists()
+    assert (copy / FOLDER / "mark").exists(), "the older one is back"
+    assert not (copy / f".{FOLDER}.before").exists()
     (copy / "golden.json").write_text(
         json.dumps([{"source": "a", "target": Translator.load(copy).translate("a")}]), "utf-8"
     )
