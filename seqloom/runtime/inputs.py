@@ -1,14 +1,15 @@
 """From texts to what a model takes: normalised, tokenised, none longer than its limit.
 
 A text over the limit is split at sentence ends where the outputs of its parts make that of the whole, as translations
-do. The summaries of sentences are no summary: other texts are cut, with a warning, as is a sentence over the limit.
+do; a sentence over the limit at a comma or a blank, with a warning. Only a word over the limit is cut. The summaries of
+sentences are no summary: other texts are cut, with a warning.
 """
 
 import unicodedata
 from collections.abc import Callable, Sequence
 
 from seqloom.errors import UsageError
-from seqloom.runtime.sentences import split_sentences
+from seqloom.runtime.sentences import split_in_two, split_sentences
 from seqloom.text.tokenizer import Tokenizer
 
 Warn = Callable[[str], None]
@@ -47,18 +48,36 @@ def encode_texts(
 
 
 def split_long(text: str, tokenizer: Tokenizer, normalise: str, max_tokens: int, line: int, warn: Warn) -> Parts:
-    sentences = [sentence.strip() for sentence in split_sentences(text)]
-    encoded = encode_texts([sentence for sentence in sentences if sentence], tokenizer, normalise)
-    return [cut(ids, max_tokens, "sentence", line, warn) for ids in encoded]
+    code, rest = tokenizer.split_language(text)
+    sentences = [f"{code} {sentence.strip()}".lstrip() for sentence in split_sentences(rest) if sentence.strip()]
+    parts: Parts = []
+    for sentence, ids in zip(sentences, encode_texts(sentences, tokenizer, normalise), strict=True):
+        if len(ids) > max_tokens and split_in_two(tokenizer.split_language(sentence)[1]):
+            warn(f"line {line}: a sentence of {len(ids):,} tokens, the model takes {max_tokens}: translated in pieces.")
+        parts += fit(sentence, ids, tokenizer, normalise, max_tokens, line, warn)
+    return parts
+
+
+def fit(
+    text: str, ids: list[int], tokenizer: Tokenizer, normalise: str, max_tokens: int, line: int, warn: Warn
+) -> Parts:
+    """A sentence as pieces that the model takes: split in two, and each of these again if need be."""
+    if len(ids) <= max_tokens:
+        return [ids]
+    code, rest = tokenizer.split_language(text)
+    halves = [f"{code} {half}".lstrip() for half in split_in_two(rest)]
+    if not halves:
+        return [cut(ids, max_tokens, "word", line, warn)]
+    both = zip(halves, encode_texts(halves, tokenizer, normalise), strict=True)
+    return [part for half, own in both for part in fit(half, own, tokenizer, normalise, max_tokens, line, warn)]
 
 
 def cut(ids: list[int], max_tokens: int, name: str, line: int, warn: Warn) -> list[int]:
-    """The first tokens of a sentence or a text; a warning when there are more."""
+    """The first tokens of a word or a text; a warning when there are more."""
     if len(ids) > max_tokens:
-        advice = "Split the sentence to translate all of it." if name == "sentence" else "Give a shorter text."
         warn(
             f"line {line}: a {name} of {len(ids):,} tokens, the model takes {max_tokens}: "
-            f"the last {len(ids) - max_tokens:,} were cut off. {advice}"
+            f"the last {len(ids) - max_tokens:,} were cut off. Give a shorter {name}."
         )
     return ids[:max_tokens]
 

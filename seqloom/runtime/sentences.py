@@ -21,6 +21,8 @@ END = re.compile(
     rf"|[。！？｡]+{CLOSING}\s*"  # these stand alone in their scripts
     r"|[\n\r\x85\u2028\u2029]\s*"  # a new line inside a text
 )
+COMMA = re.compile(r"[,;:،؛]\s+|[，；：、]\s*")
+BLANK = re.compile(r"(?<=\S)\s+(?=\S)")
 LAST_WORD = re.compile(r"[^\s\"'“‘«(\[{]+$")
 
 
@@ -50,3 +52,14 @@ def ends_sentence(text: str, match: re.Match[str]) -> bool:
     is_ordinal = before.isdigit() and len(before) <= 2  # am 3. Oktober
     is_numbered = before in BEFORE_NUMBERS and following.isdigit()  # No. 5
     return not (before in ABBREVIATIONS or is_initial or is_ordinal or is_numbered)
+
+
+def split_in_two(sentence: str) -> list[str]:
+    """Two pieces of about the same length: at a comma or the like in the middle half, else at a blank; none without."""
+    length = len(sentence)
+    commas = [match.end() for match in COMMA.finditer(sentence) if length <= 4 * match.end() <= 3 * length]
+    places = commas or [match.end() for match in BLANK.finditer(sentence)]
+    if not places:
+        return []
+    place = min(places, key=lambda place: abs(2 * place - length))
+    return [sentence[:place].strip(), sentence[place:].strip()]

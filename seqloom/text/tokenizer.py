@@ -42,6 +42,10 @@ class Tokenizer:
         """Where each piece of a text stands in it, first and last + 1 character; parts of one character share it."""
         return [row.offsets for row in self.engine.encode_batch(texts, add_special_tokens=False)]
 
+    def split_language(self, text: str) -> tuple[str, str]:
+        """The code of a language that the text begins with, for models that are asked for one, and the rest."""
+        return "", text
+
     @property
     def line_end(self) -> int:
         """The id that stands between the lines of running text."""

@@ -95,7 +95,7 @@ def test_chunks_keep_order_and_line_numbers(translate, translator, monkeypatch, 
     for words, stdin, name in ([], "\n".join(texts), "standard input"), ([tmp_path / "in.txt"], "", "in.txt"):
         code, lines, err = translate(*words, "--beam", 1, stdin=stdin)
         assert (code, lines) == (0, expected)
-        assert f"{name}, line 9: a sentence of 300 tokens, the model takes 250: the last 50 were cut off." in err
+        assert f"{name}, line 9: a word of 300 tokens, the model takes 250: the last 50 were cut off." in err
 
 
 def test_a_line_end_in_the_output_does_not_split_the_line(translate, monkeypatch):

@@ -14,6 +14,7 @@ from seqloom.errors import ModelError, UsageError
 from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
 from seqloom.runtime.folder import open_run
+from seqloom.runtime.inputs import prepare
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
@@ -124,6 +125,17 @@ def test_an_imported_model_has_an_engine(imported):
     fast = Translator.load(imported)
     assert fast.engine.name == "ctranslate2"
     assert [r[0].text for r in fast.hypotheses(TEXTS, 3, max_length=12)] == [r[0].text for r in reference]
+
+
+def test_a_language_code_holds_for_every_sentence_of_a_long_text(imported):
+    tokenizer, warned = Translator.load(imported).tokenizers.source, []
+    text = f">>fr<< {TEXTS[0]}. {TEXTS[1].capitalize()}."
+    sentences = [f">>fr<< {TEXTS[0]}.", f">>fr<< {TEXTS[1].capitalize()}."]
+    limit = max(map(len, tokenizer.encode_batch(sentences)))
+    prepared = prepare([text], tokenizer, max_tokens=limit, normalise="none", lines=[1], warn=warned.append)
+    assert (prepared, warned) == ([tokenizer.encode_batch(sentences)], [])
+    pieces = prepare([text], tokenizer, max_tokens=limit - 1, normalise="none", lines=[1], warn=warned.append)[0]
+    assert len(pieces) > 2 and {ids[0] for ids in pieces} == {tokenizer.encode(">>fr<< a")[0]}
 
 
 def test_a_language_code_is_one_token(imported):

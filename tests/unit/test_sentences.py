@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.runtime.sentences import split_sentences
+from seqloom.runtime.sentences import split_in_two, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,24 @@ def test_a_hostile_megabyte_is_split_at_once(text):
     start = time.perf_counter()
     split_sentences(text)
     assert time.perf_counter() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("sentence", "halves"),
+    [
+        ("one two three, four five six", ["one two three,", "four five six"]),
+        ("a, one two three four five six", ["a, one two three", "four five six"]),  # the comma stands too early
+        ("eins zwei; drei vier: fünf sechs", ["eins zwei;", "drei vier: fünf sechs"]),
+        ("一二三四、五六七八", ["一二三四、", "五六七八"]),
+        ("  one  ", []),
+        ("", []),
+    ],
+)
+def test_a_sentence_in_two(sentence, halves):
+    assert split_in_two(sentence) == halves
+
+
+@given(st.text(alphabet=st.sampled_from(" ,;aB"), max_size=60))
+def test_two_halves_have_all_the_words(sentence):
+    halves = split_in_two(sentence)
+    assert not halves or (all(halves) and "".join("".join(halves).split()) == "".join(sentence.split()))

@@ -147,16 +147,21 @@ def test_a_long_text_is_translated_sentence_by_sentence(short):
     assert first != whole  # spaces are the sentence's own while it is not split
 
 
-def test_a_sentence_over_the_limit_is_cut_and_named(short):
+def test_a_sentence_over_the_limit_is_translated_in_pieces(short):
+    said = []
+    (found,) = short.hypotheses(["a cat, a dog and a bird sat on mats"], lines=[4], warn=said.append)[0]
+    pieces = ["a cat, a dog and", "a bird sat on mats"]
+    assert found.text == " ".join(short.translate(pieces))
+    assert said == ["line 4: a sentence of 35 tokens, the model takes 20: translated in pieces."]
+
+
+def test_a_word_over_the_limit_is_cut_and_named(short):
     said = []
     found = short.hypotheses(["x", "b" * 25], lines=[7, 9], warn=said.append)
     (cut,), (whole,) = found[1], short.hypotheses(["b" * 20])[0]
     assert (cut.text, cut.log_prob) == (whole.text, pytest.approx(whole.log_prob, abs=1e-4))
-    assert said == [
-        "line 9: a sentence of 25 tokens, the model takes 20: the last 5 were cut off. "
-        "Split the sentence to translate all of it."
-    ]
-    with pytest.warns(UserWarning, match="line 1: a sentence of 25 tokens"):
+    assert said == ["line 9: a word of 25 tokens, the model takes 20: the last 5 were cut off. Give a shorter word."]
+    with pytest.warns(UserWarning, match="line 1: a word of 25 tokens"):
         short.translate("b" * 25)
 
 
