@@ -122,7 +122,7 @@ def write_folder(
         raise ModelError(
             f"{folder / WEIGHTS}: word vectors of shape {list(table.shape)} do not fit vocab.json, d_model"
         )
-    bias = take({"final_logits_bias": np.zeros(len(table)), **found}, "final_logits_bias").flatten()
+    bias = take({"final_logits_bias": np.zeros(len(table), np.float32), **found}, "final_logits_bias").flatten()
     if len(bias) != len(table):
         raise ModelError(f"{folder / WEIGHTS}: final_logits_bias has {len(bias)} numbers for {len(table)} words")
     bias = bias[theirs]
