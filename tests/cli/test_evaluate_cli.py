@@ -190,7 +190,7 @@ def test_wrong_calls(evaluate, test_file, tmp_path):
 def test_a_cut_sentence_is_named_by_its_line(evaluate, tmp_path):
     (tmp_path / "t.tsv").write_text("abc\tcba\nabc\tbca\n" + "x" * 300 + "\ty\n", "utf-8")
     _, _, err = evaluate(tmp_path / "t.tsv", "--beam", 1)
-    assert "line 3: a sentence of 300 tokens" in err
+    assert "line 3: a word of 300 tokens" in err
 
 
 def test_search_options_change_what_is_measured(evaluate, test_file, tiny_model):
