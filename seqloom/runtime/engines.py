@@ -100,4 +100,5 @@ def load_torch_model(runs: Sequence[RunFolder], threads: int | None, device: str
 
 
 def usable_cores() -> int:
+    """The cores this process may use; a container often gives fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,6 +1,5 @@
 """The settings of a run: recipe, overrides, and what only the machine and the files can tell."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from seqloom.config.rules import check_together
 from seqloom.config.tables import TOKENIZERS
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
+from seqloom.runtime.engines import usable_cores
 from seqloom.text.sides import Tokenizers
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.recipes import find_recipe
@@ -74,7 +74,7 @@ def settle_config(
         source_lang=config.data.source_lang or source_lang,
         target_lang=config.data.target_lang or target_lang,
     )
-    train = replace(config.train, threads=config.train.threads or count_cores())
+    train = replace(config.train, threads=config.train.threads or usable_cores())
     if budget:
         by_hand = {override.partition("=")[0].strip() for override in given}
         limits = {"max_steps": train.max_steps, "max_epochs": train.max_epochs}
@@ -112,8 +112,3 @@ def describe_tokenizer(folder: Path) -> TextConfig:
         return TextConfig(kinds[0], len(source), joint=True)
     kind = "same" if source.kind == target.kind else kinds[1]
     return TextConfig(kinds[0], len(source), joint=False, target_tokenizer=kind, target_vocab_size=len(target))
-
-
-def count_cores() -> int:
-    """The cores this process may use; a container often gives fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,13 +8,14 @@ import pytest
 from seqloom.config import Config, DataConfig, dump_config, load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
+from seqloom.runtime.engines import usable_cores
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.workflows import choose
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.recipes import find_recipe
 from seqloom.workflows.resume import check_same_data, check_same_settings
-from seqloom.workflows.settings import count_cores, settle_config
+from seqloom.workflows.settings import settle_config
 
 RECIPE = """
 [train]
@@ -77,7 +78,7 @@ def test_languages_come_from_the_names_unless_given(tmp_path: Path, spec: Corpus
 
 
 def test_the_number_of_threads_is_written_down(tmp_path: Path, spec: CorpusSpec) -> None:
-    assert settle(tmp_path, spec).train.threads == count_cores() > 0
+    assert settle(tmp_path, spec).train.threads == usable_cores() > 0
 
 
 def test_a_budget_replaces_the_limits_of_the_recipe_but_not_those_by_hand(tmp_path: Path, spec: CorpusSpec) -> None:
