@@ -1,6 +1,6 @@
 """The figures of docs/lineage.md, from real runs: each part is a few commands of Seqloom, printed before they run.
 
-    SEQLOOM_DATA=... python benchmarks/lineage.py multi30k            the whole ladder, en-de          12 x 30 minutes
+    SEQLOOM_DATA=... python benchmarks/lineage.py multi30k            the whole ladder, en-de          12 x 40 minutes
     SEQLOOM_DATA=... python benchmarks/lineage.py europarl            BLEU by length, en-fr; alignment  3 x 40 minutes
     SEQLOOM_DATA=... python benchmarks/lineage.py cmudict             spelling to sound, an ensemble    3 x 30 minutes
 
@@ -37,7 +37,7 @@ def multi30k(data: Path, out: Path, budget: str | None) -> None:
         return f"{data}/multi30k/{part}.en.gz,{data}/multi30k/{part}.de.gz"
 
     seqloom("ladder", pair("train"), "--valid", pair("val"), "--test", pair("test2016"),
-            "--budget", budget or "30m", "--out", out)  # fmt: skip
+            "--budget", budget or "40m", "--out", out)  # fmt: skip
 
 
 def europarl(data: Path, out: Path, budget: str | None) -> None:

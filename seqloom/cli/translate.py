@@ -35,8 +35,8 @@ def translate(
 ) -> None:
     """Translate text, one line in, one line out.
 
-    An empty line gives an empty line. A line that is longer than the model takes is translated sentence by sentence;
-    of a model to summarise, to answer or to pronounce it is cut, and standard error says so.
+    An empty line gives an empty line. A line that is longer than those the model has seen is translated sentence by
+    sentence. Of a model to summarise, to answer or to pronounce it is cut at the model's limit; standard error says so.
     In a terminal, and for a program that waits for answers, each line is answered when it comes.
     Of a model that classifies or tags the answer is the label or the tags; a masked model fills the gaps: ___.
 

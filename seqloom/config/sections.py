@@ -150,5 +150,10 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     decode: DecodeConfig = field(default_factory=DecodeConfig)
 
+    @property
+    def longest_output(self) -> int:
+        """Tokens that search allows, with <s> and </s>."""
+        return 2 * self.data.max_tokens + 52
+
 
 SECTIONS: dict[str, type] = {f.name: f.default_factory for f in dataclasses.fields(Config)}  # type: ignore[misc]

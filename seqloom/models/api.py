@@ -15,6 +15,7 @@ Every forward takes `trace`, an optional recorder of attention weights, gates an
 Shapes in annotations cost nothing: only the tests check them. `B={len(memory.mask)}` is a B that the memory gives.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,13 +43,20 @@ class Memory:
 
 def select_rows(state: State, rows: Int[Tensor, " R"]) -> State:
     """The same nest with these rows, in this order; what is not a tensor stays as it is."""
-    if isinstance(state, Tensor):
-        return state.index_select(0, rows)
+    return each_tensor(lambda tensor: tensor.index_select(0, rows), state)
+
+
+def each_tensor(change: Callable[[Tensor], Tensor], state: State) -> State:
+    """The same nest with every tensor changed, in one order always."""
+    return each_leaf(lambda leaf: change(leaf) if isinstance(leaf, Tensor) else leaf, state)
+
+
+def each_leaf(change: Callable[[Any], Any], state: State) -> State:
     if isinstance(state, dict):
-        return {name: select_rows(part, rows) for name, part in state.items()}
+        return {name: each_leaf(change, part) for name, part in state.items()}
     if isinstance(state, (tuple, list)):
-        return type(state)(select_rows(part, rows) for part in state)
-    return state
+        return type(state)(each_leaf(change, part) for part in state)
+    return change(state)
 
 
 class Seq2Seq(nn.Module):

@@ -62,9 +62,9 @@ def transformer_sizes(config: Config) -> TransformerSizes:
         dropout=model.dropout,
         norm=model.norm,
         positions=model.positions,
-        # The longest output search allows, with <s> and </s>. Training fills data.max_tokens + 1 places at most: an
-        # output longer than every training text goes on at learned places that nothing was learned of.
-        max_length=model.max_length or 2 * config.data.max_tokens + 52,
+        # Training fills data.max_tokens + 1 places at most: an output longer than every training text goes on at
+        # learned places that nothing was learned of.
+        max_length=model.max_length or config.longest_output,
         activation=model.activation,
         embed_scale=model.embed_scale,
         embed_norm=model.embed_norm,

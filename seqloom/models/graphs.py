@@ -8,14 +8,13 @@ tensor becomes one: an integer one number a row, the past before the first word 
 with the source and with the past is found by trying: the model runs at two lengths.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from seqloom.models.api import Memory, Seq2Seq, State
+from seqloom.models.api import Memory, Seq2Seq, State, each_leaf, each_tensor
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
 Axes = tuple[int | str, ...]  # a number, or the name of a length that is free: batch, rows, source, past
@@ -37,18 +36,9 @@ def named(nest: State, name: str) -> Iterator[tuple[str, Tensor]]:
             yield from named(part, f"{name}.{key}")
 
 
-def each_leaf(change: Callable[[Any], Any], nest: State) -> State:
-    """The same nest with `change(leaf)` in place of each leaf."""
-    if isinstance(nest, dict):
-        return {key: each_leaf(change, part) for key, part in nest.items()}
-    if isinstance(nest, (tuple, list)):
-        return type(nest)(each_leaf(change, part) for part in nest)
-    return change(nest)
-
-
 def filled(like: State, tensors: Iterator[Tensor]) -> State:
     """The same nest with the next of these tensors wherever it has one."""
-    return each_leaf(lambda leaf: next(tensors) if isinstance(leaf, Tensor) else leaf, like)
+    return each_tensor(lambda _: next(tensors), like)
 
 
 def numbers_by_row(state: State, rows: int) -> State:

@@ -58,8 +58,7 @@ def set_side(spec: Any, weights: TransformerWeights, side: str) -> None:
     """What encoder and decoder share: scale sqrt(D), positions, layers, the norm that closes a pre-norm stack."""
     model, own = weights.config.model, {"encoder": "source", "decoder": "target"}[side]
     spec.scale_embeddings = model.embed_scale
-    length = 2 * weights.config.data.max_tokens + 52  # the longest output search allows, as in models/build.py
-    spec.position_encodings.encodings = weights.positions(own, length)
+    spec.position_encodings.encodings = weights.positions(own, weights.config.longest_output)
     if model.embed_norm:
         set_norm(spec.layernorm_embedding, weights.affine(f"{own}_norm"))
     for layer, name in zip(spec.layer, weights.layers(side), strict=True):

@@ -50,7 +50,7 @@ class CTranslate2Engine:
         limits = [options.limit(len(part.ids) + 1) for part in parts]
         size = max(1, min(self.batch_size, MOST_ROWS // request.rows, -(-len(parts) // self.threads)))
         asked = []
-        for places in batches_by_length(parts, size):
+        for places in reversed(batches_by_length(parts, size)):  # the longest first: no core waits long at the end
             most = max(limits[place] for place in places)
             asked.append((places, most, self.ask(options, [parts[place] for place in places], most)))
         found: list[list[Hypothesis]] = [[] for _ in parts]

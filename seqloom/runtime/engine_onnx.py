@@ -14,7 +14,7 @@ from seqloom.errors import ModelError
 from seqloom.models.api import Memory, Seq2Seq, State, select_rows
 from seqloom.nn.trace import Trace
 from seqloom.runtime.engine_torch import SeveralBatches
-from seqloom.runtime.graphs import Graph, open_graph
+from seqloom.runtime.graphs import open_graph
 from seqloom.runtime.parts import Part
 from seqloom.runtime.requests import Request
 
@@ -22,12 +22,10 @@ ANNOTATIONS, MASK = "memory.annotations", "memory.mask"
 
 
 class OnnxEngine(SeveralBatches):
-    """`threads` batches at once, each on one core; a single batch on all of them."""
-
     name = "onnx"
 
     def __init__(self, folder: Path, vocab_size: int, batch_size: int, threads: int) -> None:
-        super().__init__(GraphModel(folder, vocab_size, threads), batch_size, threads)
+        super().__init__(GraphModel(folder, vocab_size), batch_size, threads)
 
     def lacks(self, request: Request, parts: Sequence[Part]) -> str:
         return "no attention to read, which coverage_penalty does" if request.options.coverage_penalty else ""
@@ -39,20 +37,17 @@ class GraphModel(Seq2Seq):
     The first state comes with the memory, and waits in `memory.last`.
     """
 
-    def __init__(self, folder: Path, vocab_size: int, threads: int) -> None:
+    def __init__(self, folder: Path, vocab_size: int) -> None:
         super().__init__()
         self.target_vocab_size = vocab_size
         try:
-            self.graphs = {cores: Graphs(folder, cores) for cores in sorted({1, threads})}
+            self.encoder = open_graph(folder / "encoder.onnx", threads=1)
+            self.one_step = open_graph(folder / "step.onnx", threads=1)
         except Exception as error:  # of a kind for each fault of a file
             raise ModelError(f"{folder}: ONNX Runtime cannot load it: {error}") from None
 
-    def of_this_thread(self) -> "Graphs":
-        """Those that use as many cores as torch would here."""
-        return self.graphs[1 if torch.get_num_threads() == 1 else max(self.graphs)]
-
     def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
-        made = self.of_this_thread().encoder.run({"tokens": tokens.numpy()})
+        made = self.encoder.run({"tokens": tokens.numpy()})
         tensors = {name: torch.from_numpy(array) for name, array in made.items()}
         state = {name: tensor for name, tensor in tensors.items() if name.startswith("state.")}
         keys = {name: tensor for name, tensor in tensors.items() if name not in state}
@@ -63,7 +58,7 @@ class GraphModel(Seq2Seq):
 
     def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
         assert trace is None, "a graph records nothing"
-        step, found = self.of_this_thread().step, []
+        step, found = self.one_step, []
         known = {ANNOTATIONS: memory.annotations, MASK: memory.mask, **memory.keys}
         for token in tokens.unbind(1):
             given = {"token": token, **known, **state}
@@ -74,9 +69,3 @@ class GraphModel(Seq2Seq):
 
     def project(self, hidden: Tensor) -> Tensor:
         return hidden
-
-
-class Graphs:
-    def __init__(self, folder: Path, threads: int) -> None:
-        self.encoder: Graph = open_graph(folder / "encoder.onnx", threads)
-        self.step: Graph = open_graph(folder / "step.onnx", threads)

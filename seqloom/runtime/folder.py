@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FACTS = {
     "params": int, "step": int, "data_hash": str, "kept": int, "total": int, "finished": bool, "version": str,
-    "source_lang": str, "target_lang": str, "weights": str, "lacks": str,
+    "source_lang": str, "target_lang": str, "weights": str, "lacks": str, "usual_tokens": int,
 }  # fmt: skip  # what others read of run.json, where it is there
 FORMAT = 1  # of run.json; a higher one was written by a newer Seqloom
 WEIGHTS = "model.safetensors"

@@ -1,8 +1,8 @@
 """From texts to what a model takes: normalised, tokenised, none longer than its limit.
 
-A text over the limit is split at sentence ends where the outputs of its parts make that of the whole, as translations
-do; a sentence over the limit at a comma or a blank, with a warning. Only a word over the limit is cut. The summaries of
-sentences are no summary: other texts are cut, with a warning.
+A text longer than those the model has seen is split at sentence ends, where the outputs of its parts make that of the
+whole, as translations do; a sentence over the limit at a comma or a blank, with a warning; only a word over it is cut.
+The summaries of sentences are no summary: other texts are cut at the limit, with a warning.
 """
 
 import unicodedata
@@ -21,16 +21,18 @@ def prepare(
     tokenizer: Tokenizer,
     *,
     max_tokens: int,
+    usual_tokens: int | None = None,
     normalise: str,
     by_sentence: bool = True,
     lines: Sequence[int],
     warn: Warn,
 ) -> list[Parts]:
-    """The parts of each text, in order."""
+    """The parts of each text, in order. `usual_tokens`: hardly a text of the training data is longer."""
+    whole = min(max_tokens, usual_tokens or max_tokens)
     prepared: list[Parts] = []
     encoded = encode_texts(texts, tokenizer, normalise, lines)
     for line, text, ids in zip(lines, texts, encoded, strict=True):
-        if by_sentence and len(ids) > max_tokens:
+        if by_sentence and len(ids) > whole:
             prepared.append(split_long(text, tokenizer, normalise, max_tokens, line, warn))
         else:
             prepared.append([cut(ids, max_tokens, "text", line, warn)] if ids else [])

@@ -1,4 +1,4 @@
-"""Where a sentence ends: a text that is longer than a model takes is translated sentence by sentence.
+"""Where a sentence ends: a text longer than those a model has seen is translated sentence by sentence.
 
 Nothing is lost: "".join(split_sentences(text)) == text; each part keeps the spaces that follow it.
 """

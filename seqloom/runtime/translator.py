@@ -203,7 +203,8 @@ class Translator:
     ) -> list[list[Translation]]:
         """The outputs of each text: what the engine finds for its parts, put together."""
         lines = lines or range(1, len(texts) + 1)
-        parts = split_texts(texts, self.tokenizers, self.config, request.options, prefixes, lines, warn)
+        usual = self.facts.get("usual_tokens")
+        parts = split_texts(texts, self.tokenizers, self.config, usual, request.options, prefixes, lines, warn)
         return join(parts, self.find(request, flat(parts)), request.num, self.tokenizers.target)
 
     def find(self, request: Request, parts: list[Part]) -> list[list[Hypothesis]]:

@@ -8,13 +8,13 @@ back-propagation through time is truncated at the window (Williams and Peng 1990
     d loss_t / d theta = sum_s (d loss_t / d h_t) (d h_t / d h_s) (d h_s / d theta),    s = window's first token .. t
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from torch import Tensor, nn
 
 from seqloom.data.store import Store
 from seqloom.data.windows import StoredText, Windows
-from seqloom.models.api import LanguageModel, State
+from seqloom.models.api import LanguageModel, State, each_tensor
 from seqloom.nn.loss import Loss
 from seqloom.tasks.api import Task, token_loss
 
@@ -55,17 +55,6 @@ class Language(Task):
 
     def drop_carried(self) -> None:
         self.state, self.saved = None, {}
-
-
-def each_tensor(change: Callable[[Tensor], Tensor], state: State) -> State:
-    """The same nest with every tensor changed, in one order always."""
-    if isinstance(state, Tensor):
-        return change(state)
-    if isinstance(state, dict):
-        return {name: each_tensor(change, part) for name, part in state.items()}
-    if isinstance(state, (tuple, list)):
-        return type(state)(each_tensor(change, part) for part in state)
-    return state
 
 
 def tensors_of(state: State) -> Iterator[Tensor]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seqloom.errors import DataError, ModelError, UsageError, did_you_mean
+from seqloom.workflows.new_folder import check_new
 
 if TYPE_CHECKING:
     from seqloom.config import Config
@@ -57,7 +58,7 @@ def export(
         made = make_engine(folder, int8=int8, items=items, shortlist=shortlist, tell=tell)
         assert made is not None  # why_no_engine has nothing against it
         return made
-    check_empty(out)
+    check_new(out)
     if format == "ctranslate2":
         write_ctranslate2_folder(run, out)
     elif format == "onnx":
@@ -212,8 +213,3 @@ def write_ctranslate2_folder(run: "RunFolder", out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     write_ctranslate2(weights, run.tokenizers, "float32", out)
     run.tokenizers.save(out)
-
-
-def check_empty(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"--out {out}: is there already and not empty; name a new folder")

@@ -18,8 +18,8 @@ from seqloom.workflows.import_public import (
     import_public,
     read_json,
     refuse_pickles,
-    refuse_used,
 )
+from seqloom.workflows.new_folder import check_new
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def import_model(folder: Path, out: Path) -> dict[str, Any]:
     about = read_json(folder / "config.json")
     if about.get("model_type") != "marian":
         return import_public(folder, out)
-    refuse_used(out)
+    check_new(out)
     refuse_pickles(folder)
     config = marian_settings(Numbers(folder / "config.json", about), about)
     vocabulary, theirs = read_vocabulary(folder)

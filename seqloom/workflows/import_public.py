@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.config import Config, TrainConfig, build_config, dump_config
-from seqloom.errors import ModelError, UsageError, did_you_mean
+from seqloom.errors import ModelError, did_you_mean
+from seqloom.workflows.new_folder import check_new
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -135,7 +136,7 @@ KINDS = {
 
 def import_public(folder: Path, out: Path) -> dict[str, Any]:
     """Write the model of `folder` into `out`, a model folder; what run.json says of it."""
-    refuse_used(out)
+    check_new(out)
     about = read_json(folder / "config.json")
     name = about.get("model_type")
     if name not in KINDS:
@@ -151,11 +152,6 @@ def import_public(folder: Path, out: Path) -> dict[str, Any]:
     config = build_config(table, where=str(folder / "config.json"))
     tensors = read_tensors(folder / WEIGHTS, kind, tokenizer, config.model.layers)
     return write_folder(out, config, tokenizer, tensors, folder, kind.lacks)
-
-
-def refuse_used(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out}: exists already; choose a new --out.")
 
 
 def refuse_pickles(folder: Path) -> None:

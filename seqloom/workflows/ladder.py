@@ -19,6 +19,7 @@ from seqloom.errors import Interrupted, ModelError, TrainingError, UsageError
 from seqloom.evaluate.ladder_tables import step_table
 from seqloom.evaluate.render import table
 from seqloom.models.build import build_model
+from seqloom.runtime.engine_torch import find_device
 from seqloom.text.sides import Tokenizers
 from seqloom.train.clock import parse_duration
 from seqloom.train.lock import run_lock
@@ -30,7 +31,7 @@ from seqloom.workflows.ladder_tokenizer import make_tokenizer
 from seqloom.workflows.recipes import find_recipe
 from seqloom.workflows.resume import check_same_settings
 from seqloom.workflows.settings import is_of_text, settle_config
-from seqloom.workflows.train import find_device, train
+from seqloom.workflows.train import train
 
 Tell = Callable[[str], None]
 WIDEST = 60  # columns of a cell in the terminal: a reason why a rung failed is long

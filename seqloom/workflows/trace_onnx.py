@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from torch.onnx import ONNXProgram
 
-from seqloom.models.api import Seq2Seq
-from seqloom.models.graphs import Axes, EncoderGraph, Example, StepGraph, each_leaf
+from seqloom.models.api import Seq2Seq, each_leaf
+from seqloom.models.graphs import Axes, EncoderGraph, Example, StepGraph
 from seqloom.nn.onnx_layer import use_operators
 from seqloom.nn.positions import reach
 

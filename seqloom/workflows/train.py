@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -19,6 +20,7 @@ from seqloom.errors import ModelError, UsageError
 from seqloom.models.build import build_model
 from seqloom.nn.adapter import merge_adapters
 from seqloom.nn.loss import Loss
+from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.folder import read_config
 from seqloom.tasks.api import Task
 from seqloom.tasks.build import build_task
@@ -135,14 +137,6 @@ def prepare_torch(config: Config) -> None:
     torch.manual_seed(seed_of(config.train.seed))
 
 
-def find_device(name: str) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UsageError("train.device = 'cuda': torch sees no CUDA device here; use auto or cpu")
-    return torch.device(name)
-
-
 def train_model(run: Run, budget: float | None, began: float, stop: StopFlag) -> Trained:
     """Build, resume, loop, finish."""
     config, folder = run.config, run.out / "checkpoints"
@@ -202,7 +196,13 @@ def known_facts(run: Run, params: int) -> dict[str, Any]:
     return {
         "params": params, "data_hash": run.train.data_hash, "kept": account.kept, "total": account.total,
         "source_lang": data.source_lang, "target_lang": data.target_lang,
+        **({"usual_tokens": usual_tokens(run.train)} if run.config.task.name == "translate" else {}),
     }  # fmt: skip
+
+
+def usual_tokens(train: Store) -> int:
+    """The length that no source of a thousand exceeds: a longer text of several sentences is none such as these."""
+    return int(np.quantile(train.source_lengths, 0.999, method="higher"))
 
 
 def make_loop(run: Run, model: nn.Module, clock: Clock, stop: StopFlag, step: int) -> tuple[Loop, Validation]:

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -261,3 +262,7 @@ def test_an_ensemble(translate, tiny_model, translator, tmp_path):
     assert best.score != translator.hypotheses(["abcdef"])[0][0].score
     code, _, err = translate("--with", tmp_path / "none", stdin="abc\n")
     assert code == 4 and "no such folder" in err
+
+
+def test_a_run_knows_how_long_its_texts_were(tiny_model):
+    assert json.loads((tiny_model / "run.json").read_text("utf-8"))["usual_tokens"] == 6  # words of two to six letters

@@ -95,7 +95,7 @@ def test_batches_are_of_the_size_that_the_settings_ask(tmp_path, rnn):
     encode = small.model.encode
     small.model.encode = lambda src, mask: sizes.append(len(src)) or encode(src, mask)
     assert small.translate(TEXTS[:8]) == rnn.translate(TEXTS[:8])
-    assert sizes == [3, 3, 2]
+    assert sizes == [2, 3, 3], "the longest first"
 
 
 def test_the_same_again(rnn, rnn_run):
@@ -145,6 +145,14 @@ def test_a_long_text_is_translated_sentence_by_sentence(short):
     assert both[0].score == pytest.approx((whole[0].score + second[0].score) / 2, rel=1e-4)
     assert said == []
     assert first != whole  # spaces are the sentence's own while it is not split
+
+
+def test_a_paragraph_longer_than_all_training_texts_is_translated_sentence_by_sentence(rnn):
+    one, two = "A small cat sat.", "The dog ran away!"
+    seen = Translator(rnn.model, rnn.tokenizers, rnn.config, {**rnn.facts, "usual_tokens": 20})
+    apart, together = " ".join(rnn.translate([one, two])), rnn.translate(f"{one} {two}")
+    assert seen.translate(f"{one} {two}") == apart != together, "34 letters, 20 are usual"
+    assert seen.translate("A small cat sat on the mat") == rnn.translate("A small cat sat on the mat"), "one sentence"
 
 
 def test_a_sentence_over_the_limit_is_translated_in_pieces(short):
@@ -238,7 +246,7 @@ def test_many_hypotheses_take_fewer_sentences_at_once(rnn, monkeypatch):
     encode = rnn.model.encode
     monkeypatch.setattr(rnn.model, "encode", lambda src, mask: sizes.append(len(src)) or encode(src, mask))
     rnn.sample(["a"] * 5, 400, max_length=2)
-    assert sizes == [2, 2, 1]
+    assert sizes == [1, 2, 2]
     rnn.hypotheses(["a"] * 3, beam=260, max_length=2)
     assert sizes[3:] == [3]
     rnn.alternatives(["a"] * 3, 260, beam=2, max_length=2)
