@@ -1,16 +1,17 @@
 """Translation speed, one interleaved run: Seqloom beside CTranslate2 driven directly, Hugging Face and a plain loop.
 
     python benchmarks/translate_speed.py runs/transformer test.en [--recurrent runs/rnn] [--fast runs/fast]
-        [--references test.de] [--threads 2] [--rounds 3] [--one 200] [--beams 1 5]
+        [--references test.de] [--threads 2] [--rounds 3] [--one 200] [--beams 1 5] [--only SYSTEM ...]
 
 The folders are copied; the copies are converted. All Transformer systems run the same weights. Reported for each system
 and beam: sentences/s batched (best and range of the rounds), one at a time p50 and p95 in ms over `--one` sentences,
-with references BLEU (tokenizer 13a), and how many outputs are not those of `seqloom fp32`; then cold start (process
+with references BLEU (tokenizer 13a), and how many outputs are not those of the first system; then cold start (process
 start to first translation) and peak memory of a process that translates the whole file.
 
 seqloom fp32, int8     Translator.translate on engine/, from text to text
 ctranslate2 fp32, int8 the same engine/ driven directly, inter_threads = threads, intra_threads = 1: tokens in and out
 hugging face           generate() of the exported folder, batches of 64 sorted by length, from text to text
+seqloom recurrent      fp32, int8: a recurrent model on its engine/ (ONNX Runtime), from text to text
 plain loop             a recurrent model: padded batches of 64 in the order of the file, the model's own step, until the
                        last row has ended; greedy, and the same with beam rows
 """
@@ -43,6 +44,7 @@ def main() -> None:
     parser.add_argument("--one", type=int, default=200, help="sentences translated one at a time")
     parser.add_argument("--lines", type=int, default=0, help="of the text; 0 = all")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--only", nargs="+", help="these systems, by name")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     texts = read(options.text)[: options.lines or None]
@@ -53,7 +55,9 @@ def main() -> None:
         systems, folders = prepare(options, Path(name))
         results = measure(systems, texts, options)
         add_quality(results, systems, texts, options)
-        results |= {f"{label}, processes": processes(folder, options) for label, folder in folders.items()}
+        results |= {
+            f"{label}, processes": processes(folder, options) for label, folder in folders.items() if label in systems
+        }
     print(json.dumps(results, indent=1))
 
 
@@ -66,9 +70,10 @@ def prepare(options: argparse.Namespace, work: Path) -> tuple[dict[str, Translat
     """All systems as functions of texts and beam, and the folders that a process starts from."""
     import torch
 
-    from seqloom.runtime.folder import read_config
+    from seqloom.runtime.folder import open_run, read_config
     from seqloom.runtime.translator import Translator
     from seqloom.workflows.export import export, make_engine
+    from seqloom.workflows.export_onnx import make_onnx_engine
 
     torch.set_num_threads(options.threads)
     systems: dict[str, Translate] = {}
@@ -83,12 +88,14 @@ def prepare(options: argparse.Namespace, work: Path) -> tuple[dict[str, Translat
     if options.fast:
         folders["seqloom fast"] = options.fast
         systems["seqloom fast"] = seqloom(Translator.load(options.fast, options.threads))
-    if options.recurrent:
-        translator = Translator.load(options.recurrent, options.threads)
-        systems["seqloom recurrent"] = seqloom(translator)
-        systems["plain loop"] = plain_loop(translator)
-        folders["seqloom recurrent"] = options.recurrent
-    return systems, folders
+    for precision in ("fp32", "int8") if options.recurrent else ():
+        name = f"seqloom recurrent {precision}"
+        folder = folders[name] = copy(options.recurrent, work / f"recurrent-{precision}")
+        make_onnx_engine(open_run(folder), int8=precision == "int8", items=[], tell=print_to_error)
+        translator = Translator.load(folder, options.threads)
+        systems[name] = seqloom(translator)
+        systems.setdefault("plain loop", plain_loop(translator))
+    return {name: system for name, system in systems.items() if not options.only or name in options.only}, folders
 
 
 def copy(folder: Path, into: Path) -> Path:
@@ -226,13 +233,13 @@ def add_quality(
 
     references = read(options.references)[: len(texts)] if options.references else None
     for beam in options.beams:
-        first = systems["seqloom fp32"](texts, beam)
+        first = next(iter(systems.values()))(texts, beam)
         for name, translate in systems.items():
             outputs = translate(texts, beam)
             if not all(isinstance(output, str) for output in outputs):
                 continue
             found = results[f"{name}, beam {beam}"]
-            found["not_as_fp32"] = sum(ours != theirs for ours, theirs in zip(first, outputs, strict=True))
+            found["not_as_the_first"] = sum(ours != theirs for ours, theirs in zip(first, outputs, strict=True))
             if references:
                 found["bleu"] = round(corpus_bleu(outputs, [references]).score, 2)
 

@@ -32,12 +32,12 @@ def export(
     out
         the folder to write
     int8
-        ctranslate2: matrices of 8 bits, faster; tells what it costs in BLEU
+        of an engine: matrices of 8 bits, faster; tells what it costs in BLEU
     shortlist
         ctranslate2: only the N likeliest translations of each source token may be written, learned from the
         training pairs; faster where the vocabulary is large
     data
-        ctranslate2: pairs to measure on what --int8 and --shortlist cost [default: the run's validation pairs]
+        of an engine: pairs to measure on what --int8 and --shortlist cost [default: the run's validation pairs]
 
     Examples
     --------
@@ -46,7 +46,7 @@ def export(
         seqloom export runs/x --format ctranslate2 --int8 --shortlist 50
         seqloom export runs/x --format hf --out exported
         seqloom export runs/x --format onnx --out exported
-        seqloom export runs/recurrent --format onnx
+        seqloom export runs/recurrent --format onnx --int8
     """
     written = run(
         folder,

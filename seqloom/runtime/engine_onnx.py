@@ -65,7 +65,7 @@ class GraphModel(Seq2Seq):
             made = step.run({name: given[name].numpy() for name in step.inputs})
             found.append(torch.from_numpy(made.pop("log_probs")))
             state = {name.removeprefix("next_"): torch.from_numpy(array) for name, array in made.items()}
-        return torch.stack(found, 1), state
+        return found[0].unsqueeze(1) if len(found) == 1 else torch.stack(found, 1), state
 
     def project(self, hidden: Tensor) -> Tensor:
         return hidden

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 FORMATS = ("ctranslate2", "hf", "onnx")
+ENGINES = {"ctranslate2": "CTranslate2", "onnx": "ONNX Runtime"}
 MOST_FOR_BLEU = 1000  # validation pairs that int8 is compared on
 
 
@@ -35,12 +36,14 @@ def export(
 
     if format not in FORMATS:
         raise UsageError(f"--format {format}: want {', '.join(FORMATS)}.{did_you_mean(format, FORMATS)}")
-    if format != "ctranslate2" and (int8 or data or shortlist):
-        raise UsageError(f"--int8, --data and --shortlist are for --format ctranslate2, not for {format}")
+    if format == "hf" and (int8 or data or shortlist):
+        raise UsageError("--int8, --data and --shortlist are for engines (ctranslate2, onnx), not for hf")
+    if format == "onnx" and shortlist:
+        raise UsageError("--shortlist is for --format ctranslate2, not for onnx")
     if out is not None and (int8 or data or shortlist):
         raise UsageError(
             "--int8, --data and --shortlist are for the engine inside the folder, where their price is measured; "
-            "leave --out away, then copy engine/: it is a model of CTranslate2"
+            f"leave --out away, then copy engine/: it is a model of {ENGINES[format]}"
         )
     if shortlist < 0:
         raise UsageError(f"--shortlist {shortlist}: want 0 (none) or more target tokens for each source token")
@@ -48,13 +51,13 @@ def export(
     if out is None:
         if format == "hf":
             raise UsageError(f"--format {format}: name the folder to write with --out")
+        items = read_pairs(run, data, tell) if data else None
         if format == "onnx":
             from seqloom.workflows.export_onnx import make_onnx_engine
 
-            return make_onnx_engine(run)
+            return make_onnx_engine(run, int8=int8, items=items, tell=tell)
         if fault := why_no_engine(run.config):
             raise UsageError(f"{folder}: {fault}.")
-        items = read_pairs(run, data, tell) if data else None
         made = make_engine(folder, int8=int8, items=items, shortlist=shortlist, tell=tell)
         assert made is not None  # why_no_engine has nothing against it
         return made
@@ -105,11 +108,19 @@ def make_engine(
         engine = write("float32")
         check_golden(folder, engine)
         if int8 or shortlist:
-            items = validation_items(run) if items is None else items[:MOST_FOR_BLEU]
-            before = measure(folder, items)
-            engine = write("int8" if int8 else "float32", shortlist)
             name = " with ".join(filter(None, ("int8" * int8, f"a shortlist of {shortlist}" if shortlist else "")))
-            tell(describe_change(name, before, measure(folder, items), len(items)))
+            engine = tell_change(run, name, lambda: write("int8" if int8 else "float32", shortlist), items, tell)
+    return engine
+
+
+def tell_change(
+    run: "RunFolder", name: str, write: Callable[[], Path], items: "Sequence[Item] | None", tell: Tell
+) -> Path:
+    """Write another engine in the place of the exact one, and tell what it costs in BLEU."""
+    items = validation_items(run) if items is None else items[:MOST_FOR_BLEU]
+    before = measure(run, items)
+    engine = write()
+    tell(describe_change(name, before, measure(run, items), len(items)))
     return engine
 
 
@@ -163,14 +174,15 @@ def check_golden(folder: Path, engine: Path, name: str = "ctranslate2") -> None:
             )
 
 
-def measure(folder: Path, items: "Sequence[Item]") -> float | None:
+def measure(run: "RunFolder", items: "Sequence[Item]") -> float | None:
     """BLEU of the engine that is there now; None without pairs."""
     from seqloom.evaluate.metrics import bleu
+    from seqloom.runtime.engine_folder import read_manifest
     from seqloom.runtime.translator import Translator
 
     if not items:
         return None
-    translator = Translator.load(folder, engine="ctranslate2")
+    translator = Translator.load(run.path, engine=read_manifest(run)["engine"])
     outputs = translator.translate([item.source for item in items])
     target_lang = translator.config.data.target_lang or translator.facts.get("target_lang") or ""
     return bleu(outputs, [list(item.references) for item in items], target_lang)

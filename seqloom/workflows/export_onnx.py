@@ -7,6 +7,7 @@ step.onnx      token, memory, state -> log p, next state   once a token
 import importlib.util
 import json
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,11 @@ from seqloom.text.vocabulary import BOS, EOS, PAD
 if TYPE_CHECKING:
     from torch.onnx import ONNXProgram
 
+    from seqloom.evaluate.testset import Item
     from seqloom.models.api import Seq2Seq
     from seqloom.runtime.folder import RunFolder
 
+Tell = Callable[[str], None]
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 FORMAT = 1  # of onnx.json
 ENCODER, STEP, ABOUT = "encoder.onnx", "step.onnx", "onnx.json"
@@ -49,32 +52,47 @@ def export_onnx(run: "RunFolder", out: Path) -> None:
         check_greedily(run, model, out)
 
 
-def make_onnx_engine(run: "RunFolder") -> Path:
-    """engine/ of a recurrent model, which `translate` and `serve` then use; it must give what golden.json holds."""
+def make_onnx_engine(
+    run: "RunFolder", *, int8: bool = False, items: "Sequence[Item] | None" = None, tell: Tell
+) -> Path:
+    """engine/ of a recurrent model, which `translate` and `serve` then use.
+
+    fp32 must give what golden.json holds; int8 tells its BLEU change on `items`, or on the run's validation pairs.
+    """
     check_possible(run)
     import onnxruntime
 
     from seqloom.runtime.engine_folder import restored_on_failure, write_engine
     from seqloom.runtime.folder import load_model
-    from seqloom.workflows.export import check_golden
+    from seqloom.workflows.export import check_golden, tell_change
 
     if run.config.model.kind != "rnn":
         raise UsageError(f"{run.path}: the engine of a {run.config.model.kind} is CTranslate2: --format ctranslate2")
-    facts = {"engine": "onnx", "version": onnxruntime.__version__}
+    model = load_model(run)
+
+    def write(precision: str) -> Path:
+        facts = {"engine": "onnx", "version": onnxruntime.__version__, "precision": precision}
+        return write_engine(run, facts, lambda into: write_graphs(run, model, into, precision))
+
     with restored_on_failure(run.path):
-        engine = write_engine(run, facts, lambda into: write_graphs(run, load_model(run), into))
+        engine = write("float32")
         check_golden(run.path, engine, "onnx")
+        if int8:
+            engine = tell_change(run, "int8", lambda: write("int8"), items, tell)
     return engine
 
 
-def write_graphs(run: "RunFolder", model: "Seq2Seq", into: Path) -> None:
+def write_graphs(run: "RunFolder", model: "Seq2Seq", into: Path, precision: str = "float32") -> None:
     """Both graphs and onnx.json into a folder that exists."""
+    from seqloom.workflows.quantise_onnx import quantise
     from seqloom.workflows.trace_onnx import trace_graphs
 
     longest = run.config.data.max_tokens + 1
     encoder, step = trace_graphs(model, longest + SearchOptions().limit(longest))
     encoder.save(into / ENCODER)
     step.save(into / STEP)
+    for name in (ENCODER, STEP) if precision == "int8" else ():
+        quantise(into / name)
     (into / ABOUT).write_text(json.dumps(describe(run, encoder, step), indent=1) + "\n", "utf-8")
 
 

@@ -38,7 +38,8 @@ def test_what_is_wrong_is_a_sentence(seqloom, random_model, tmp_path):
         (["--format", "hf", "--out", tmp_path / "x"], "has no Hugging Face form"),
         (["--format", "onnx"], "the engine of a transformer is CTranslate2"),
         (["--format", "onxx", "--out", tmp_path / "x"], "Did you mean 'onnx'?"),
-        (["--format", "hf", "--int8", "--out", tmp_path / "x"], "are for --format ctranslate2"),
+        (["--format", "hf", "--int8", "--out", tmp_path / "x"], "are for engines"),
+        (["--format", "onnx", "--shortlist", "5"], "--shortlist is for --format ctranslate2"),
         (["--format", "ctranslate2", "--int8", "--out", tmp_path / "x"], "leave --out away, then copy engine/"),
         (["--format", "ctranslate2", "--shortlist", "-5"], "--shortlist -5: want 0 (none) or more"),
     ):

@@ -20,6 +20,7 @@ from seqloom.nn.cells import CELLS
 from seqloom.nn.onnx_layer import OPERATORS, use_operators
 from seqloom.nn.recurrent import Recurrent
 from seqloom.runtime.engine_folder import restored_on_failure, write_engine
+from seqloom.runtime.engine_onnx import OnnxEngine
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
@@ -27,6 +28,7 @@ from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import BOS, EOS, PAD
 from seqloom.workflows.export import check_golden, export
 from seqloom.workflows.export_onnx import check_greedily
+from seqloom.workflows.quantise_onnx import quantise
 
 onnx = pytest.importorskip("onnx")
 greedy = pytest.importorskip("seqloom.runtime.onnx_greedy")
@@ -265,6 +267,34 @@ def test_the_command_makes_the_engine(tmp_path):
         restored_on_failure(tmp_path),
     ):
         check_golden(run, run / "engine", "onnx")
+
+
+def test_in_8_bits_every_product_with_a_weight_is_of_whole_numbers(with_engine, exported):
+    run, _, folder = exported
+    products = [node for node in onnx.load(folder / "step.onnx").graph.node if node.op_type in ("MatMul", "Gemm")]
+    before = Translator.load(with_engine).hypotheses(TEXTS, 2)
+    for name in ("encoder.onnx", "step.onnx"):
+        quantise(run.path / "engine" / name)
+    graph = onnx.load(run.path / "engine" / "step.onnx").graph
+    weights = {weight.name for weight in graph.initializer if len(weight.dims) == 2}
+    left = [node for node in graph.node if node.op_type in ("MatMul", "Gemm")]
+    assert not [node.name for node in left if weights & set(node.input)]
+    assert 0 < sum(node.op_type == "MatMulInteger" for node in graph.node) <= len(products) - len(left)
+    engine = OnnxEngine(run.path / "engine", len(run.tokenizers.target), 8, 1)
+    after = Translator(None, run.tokenizers, run.config, engine=engine).hypotheses(TEXTS, 2)
+    scores = [[one.score for ranked in side for one in ranked] for side in (before, after)]
+    assert scores[0] != scores[1] == pytest.approx(scores[0], abs=0.15)
+
+
+def test_what_8_bits_cost_is_told(tmp_path, capsys):
+    run = make_run(tmp_path / "run", *SHAPES[1].split())
+    (run / "golden.json").unlink()
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{text}\t{text}\n" for text in TEXTS if text.strip()), "utf-8")
+    assert export(run, "onnx", int8=True, data=str(pairs), tell=print) == run / "engine"
+    assert re.search(r"int8: BLEU [\d.]+ on \d+ validation pairs, [+-][\d.]+ against", capsys.readouterr().out)
+    assert json.loads((run / "engine" / "manifest.json").read_text("utf-8"))["precision"] == "int8"
+    assert Translator.load(run).engine.name == "onnx"
 
 
 def test_a_transformer_is_sent_to_its_own_engine(tmp_path):
