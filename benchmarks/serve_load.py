@@ -5,7 +5,7 @@
 The server runs in a process of its own on loopback, the clients in another. Each connection sends a sentence, waits for
 its answer and sends the next. For each beam two servers are measured for the same time, one after the other: `batched`
 is `seqloom serve` as it comes, `one at a time` the same server with batches of one text. Reported: requests/s, p50, p95
-and p99, errors by status, the largest answer time, RSS before and after, and whether every answer under load was the
+and p99, errors by status, the largest answer time, RSS before and after each sixth, and whether every answer was the
 answer that the sentence has alone. The last line is JSON.
 """
 
@@ -104,12 +104,10 @@ def measure(options: argparse.Namespace, texts: list[str], beam: int, kind: str)
         assert pair is not None
         place = Place(int(address.rpartition(":")[2]), pair[1], pair[2])
         alone = asyncio.run(ask_alone(place, texts[:200]))  # also warms it up
-        before = resident(child.pid)
-        tally, took = asyncio.run(load(options, place, texts, alone))
-        after = resident(child.pid)
+        tally, took, memory = asyncio.run(load(options, place, texts, alone, child.pid))
         child.terminate()
         code = child.wait(60)
-    row = summary(tally, took) | {"rss_before_mb": before, "rss_after_mb": after, "exit_code": code}
+    row = summary(tally, took) | {"rss_mb": memory, "exit_code": code}
     print(f"beam {beam}, {'batched' if kind == 'batched' else 'one at a time'}: {json.dumps(row)}")
     return row
 
@@ -127,13 +125,23 @@ async def ask_alone(place: Place, texts: list[str]) -> dict[str, str]:
 
 
 async def load(
-    options: argparse.Namespace, place: Place, texts: list[str], alone: dict[str, str]
-) -> tuple[Tally, float]:
+    options: argparse.Namespace, place: Place, texts: list[str], alone: dict[str, str], server: int
+) -> tuple[Tally, float, list[float]]:
     tally, started = Tally(), time.monotonic()
     end = started + options.seconds
     turns = itertools.cycle(texts)
+    watching = asyncio.ensure_future(watch(server, options.seconds))
     await asyncio.gather(*(client(place, turns, end, tally, alone) for _ in range(options.connections)))
-    return tally, time.monotonic() - started
+    return tally, time.monotonic() - started, await watching
+
+
+async def watch(server: int, seconds: float) -> list[float]:
+    """The memory of the server before, and after each sixth of the time."""
+    held = [resident(server)]
+    for _ in range(6):
+        await asyncio.sleep(seconds / 6)
+        held.append(resident(server))
+    return held
 
 
 async def client(place: Place, turns: "itertools.cycle[str]", end: float, tally: Tally, alone: dict[str, str]) -> None:

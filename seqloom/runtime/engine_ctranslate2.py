@@ -54,14 +54,16 @@ class CTranslate2Engine:
             most = max(limits[place] for place in places)
             asked.append((places, most, self.ask(options, [parts[place] for place in places], most)))
         found: list[list[Hypothesis]] = [[] for _ in parts]
+        again: dict[int, Any] = {}
         for places, most, answers in asked:
             for place, answer in zip(places, answers, strict=True):
                 limit = limits[place]
-                ranked = self.read(answer.result(), options)
-                if any(is_strange(hypothesis, limit if limit < most else None) for hypothesis in ranked):
-                    ranked = self.alone(options, parts[place], limit)
-                found[place] = ranked[: options.n_best]
-        return found
+                found[place] = self.read(answer.result(), options)
+                if any(is_strange(hypothesis, limit if limit < most else None) for hypothesis in found[place]):
+                    again[place] = self.ask_alone(options, parts[place], limit)  # while the others are waited for
+        for place, answer in again.items():
+            found[place] = self.read(answer.result(), options)
+        return [ranked[: options.n_best] for ranked in found]
 
     def ask(self, options: SearchOptions, batch: list[Part], limit: int, **more: Any) -> Any:
         """The results of one batch, to be waited for."""
@@ -81,11 +83,11 @@ class CTranslate2Engine:
             **more,
         )
 
-    def alone(self, options: SearchOptions, part: Part, limit: int) -> list[Hypothesis]:
+    def ask_alone(self, options: SearchOptions, part: Part, limit: int) -> Any:
         """One sentence to its own limit, <pad> and <s> struck out."""
         never = [[self.target_tokens[index]] for index in (PAD, BOS)]
         (answer,) = self.ask(options, [part], limit, suppress_sequences=never)
-        return self.read(answer.result(), options)
+        return answer
 
     def read(self, result: Any, options: SearchOptions) -> list[Hypothesis]:
         found = []

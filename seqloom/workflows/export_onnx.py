@@ -7,6 +7,7 @@ step.onnx      token, memory, state -> log p, next state   once a token
 import importlib.util
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,16 +66,22 @@ def make_onnx_engine(
     from seqloom.runtime.engine_folder import restored_on_failure, write_engine
     from seqloom.runtime.folder import load_model
     from seqloom.workflows.export import check_golden, tell_change
+    from seqloom.workflows.quantise_onnx import quantise
 
     if run.config.model.kind != "rnn":
         raise UsageError(f"{run.path}: the engine of a {run.config.model.kind} is CTranslate2: --format ctranslate2")
-    model = load_model(run)
 
     def write(precision: str) -> Path:
-        facts = {"engine": "onnx", "version": onnxruntime.__version__, "precision": precision}
-        return write_engine(run, facts, lambda into: write_graphs(run, model, into, precision))
+        def fill(into: Path) -> None:
+            shutil.copytree(traced, into, dirs_exist_ok=True)
+            for name in (ENCODER, STEP) if precision == "int8" else ():
+                quantise(into / name)
 
-    with restored_on_failure(run.path):
+        facts = {"engine": "onnx", "version": onnxruntime.__version__, "precision": precision}
+        return write_engine(run, facts, fill)
+
+    with restored_on_failure(run.path), tempfile.TemporaryDirectory() as traced:
+        write_graphs(run, load_model(run), Path(traced))
         engine = write("float32")
         check_golden(run.path, engine, "onnx")
         if int8:
@@ -82,17 +89,14 @@ def make_onnx_engine(
     return engine
 
 
-def write_graphs(run: "RunFolder", model: "Seq2Seq", into: Path, precision: str = "float32") -> None:
+def write_graphs(run: "RunFolder", model: "Seq2Seq", into: Path) -> None:
     """Both graphs and onnx.json into a folder that exists."""
-    from seqloom.workflows.quantise_onnx import quantise
     from seqloom.workflows.trace_onnx import trace_graphs
 
     longest = run.config.data.max_tokens + 1
     encoder, step = trace_graphs(model, longest + SearchOptions().limit(longest))
     encoder.save(into / ENCODER)
     step.save(into / STEP)
-    for name in (ENCODER, STEP) if precision == "int8" else ():
-        quantise(into / name)
     (into / ABOUT).write_text(json.dumps(describe(run, encoder, step), indent=1) + "\n", "utf-8")
 
 

@@ -177,7 +177,7 @@ def test_what_cannot_be_imported(marian, tmp_path):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(ModelError, match="a pickle"):
         import_model(folder, tmp_path / "a")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="is there already"):
         import_model(folder, folder)
 
 

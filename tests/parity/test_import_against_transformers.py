@@ -331,6 +331,6 @@ def test_a_missing_or_broken_file_is_named(bert, tmp_path, name):
 
 def test_an_out_that_is_there_is_left_alone(bert, tmp_path):
     (tmp_path / "mine").write_text("mine")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="is there already"):
         import_public(bert[0], tmp_path)
     assert (tmp_path / "mine").read_text() == "mine"
