@@ -115,10 +115,8 @@ def tf_idf(options: argparse.Namespace, size: str, seed: int) -> dict[str, Any]:
     """A weight a word and nothing else: min over w, b of mean ln(1 + e^(-y (x w + b))) + c |w|^2, c chosen on dev."""
     labels, texts = split_labels(read_lines(draw_labels(options, size, seed)))
     bag = BagOfWords.fit(texts, "tf-idf")
-    rows, signs = (
-        torch.from_numpy(bag.transform(texts).dense()),
-        torch.tensor([1.0 if one == "1" else -1.0 for one in labels]),
-    )
+    rows = torch.from_numpy(bag.transform(texts).dense())
+    signs = torch.tensor([1.0 if one == "1" else -1.0 for one in labels])
     fits = [fit_linear(rows, signs, decay) for decay in (1e-2, 1e-3, 1e-4, 1e-5)]
     answers = {part: [say(options, bag, fit, part) for fit in fits] for part in {"dev", options.part}}
     best = max(range(len(fits)), key=lambda place: answers["dev"][place].scores["accuracy"].score)
