@@ -23,6 +23,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import torch
+from spaced import write_spaced
 from torch import Tensor
 
 import seqloom
@@ -94,8 +95,8 @@ def pretrain(options: argparse.Namespace) -> Path:
     if not text.exists():
         text.write_text("".join(f"{line.partition(' ')[2]}\n" for line in read_train(options)), "utf-8")
     seqloom.train(
-        text, mix=[f"{file}:1" for file in options.text], out=out, recipe="bert-small", threads=options.threads,
-        overrides=options.pretrain_set,
+        text, mix=[f"{file}:1" for file in write_spaced(options.text, options.work, lower=True)], out=out,
+        recipe="bert-small", threads=options.threads, overrides=options.pretrain_set,
     )  # fmt: skip
     return out
 

@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from spaced import write_spaced
+
 import seqloom
 from seqloom.config import load_config
 from seqloom.evaluate.render import table
@@ -82,8 +84,8 @@ def read_more(options: argparse.Namespace, data: Path) -> Path:
     same = ("kind", "cell", "bidirectional", "layers", "width", "embed_size")
     overrides = [f"model.{name}={json.dumps(getattr(shape, name))}" for name in same]
     seqloom.train(
-        own, mix=[f"{file}:1" for file in options.text], out=out, recipe="bert-small", threads=options.threads,
-        overrides=[*overrides, *options.pretrain_set],
+        own, mix=[f"{file}:1" for file in write_spaced(options.text, options.work)], out=out, recipe="bert-small",
+        threads=options.threads, overrides=[*overrides, *options.pretrain_set],
     )  # fmt: skip
     return Path(out)
 

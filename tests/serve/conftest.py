@@ -1,11 +1,12 @@
 """A running server on loopback, with two tiny random models (en-de, de-en), and a plain client to talk to it."""
 
-import faulthandler
+import asyncio
 import http.client
 import json
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -141,10 +142,16 @@ def serving(service: Any) -> Iterator[Running]:
         assert started.wait(30)
         yield Running(bound.getsockname()[1], service, server)
         server.should_exit = True
-        thread.join(30)
-        if thread.is_alive():
-            faulthandler.dump_traceback(sys.__stderr__)  # where does it hang?
-        assert not thread.is_alive()
+        thread.join(60)
+        assert not thread.is_alive(), where_it_hangs(thread, server)
+
+
+def where_it_hangs(thread: threading.Thread, server: Any) -> str:
+    """In one line, which is all that a summary shows: what the thread does, and what every task waits for."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    stack = [f"{line.name}:{line.lineno}" for line in traceback.extract_stack(frame)[-6:]]
+    tasks = [f"{task.get_coro()} {task.get_stack(limit=1)}" for task in asyncio.all_tasks(server.loop)]
+    return f"{stack} {tasks} {len(server.server_state.connections)} connections"
 
 
 @pytest.fixture(scope="session")
@@ -153,16 +160,16 @@ def serve() -> Callable[..., Any]:
     return serving
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(pairs: list[Any]) -> Iterator[Running]:
-    """One server for all tests that do not change it."""
+    """One server for all tests of a file that do not change it."""
     from seqloom.serve.service import Service
 
     with serving(Service(pairs)) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def locked(pairs: list[Any]) -> Iterator[Running]:
     """The same with a key."""
     from seqloom.serve.service import Service
