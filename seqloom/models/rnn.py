@@ -1,6 +1,6 @@
 """The recurrent encoder-decoder: one network reads the source, another with its own weights writes the target.
 
-encoder    h_j = f(h_{j-1}, x_j), in one direction or both, in layers
+encoder    h_j = f(h_{j-1}, dropout(x_j)), in one direction or both, in layers; the decoder attends to dropout(h_j)
 decoder    fixed_vector.py (no attention), bahdanau.py or luong.py
 output     logits = dropout(t_i) E^T + b,   t_i what the decoder makes of position i
 """
@@ -46,7 +46,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.encoder = Recurrent(
             sizes.cell, sizes.embed_size, sizes.encoder_width, sizes.encoder_layers, sizes.directions, sizes.dropout
         )
-        make_decoder = FixedVectorDecoder if sizes.attention == "none" else DECODERS[sizes.decoder]
+        self.attends = sizes.attention != "none"
+        make_decoder = DECODERS[sizes.decoder] if self.attends else FixedVectorDecoder
         self.decoder: RecurrentDecoder = make_decoder(sizes)
         self.output = Output(sizes.output_size, target_vocab_size, self.target_table if sizes.tied else None)
         self.dropout = Dropout(sizes.dropout)
@@ -54,6 +55,8 @@ class RecurrentSeq2Seq(Seq2Seq):
     def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:
         embedded = self.dropout(self.source_table(tokens) * self.embed_scale)
         annotations, last = self.encoder(embedded, mask, part_of(trace, "encoder"))
+        if self.attends:
+            annotations = self.dropout(annotations)
         return Memory(annotations, mask, last, self.decoder.project_keys(annotations))
 
     def start(self, memory: Memory, beams: int = 1) -> State:

@@ -24,13 +24,23 @@ ENCODER_CELLS: Places = {"encoder.dropout#0": ("encoder.layers.1.cells.0.W_x", "
 DECODER_CELLS: Places = {
     "decoder.stack.dropout#*": ("decoder.stack.cells.0 decoder.stack.cells.1.W_x", "decoder.stack.cells.1.W_h")
 }
-RNN: Places = {
-    "dropout#0": ("source_table", "target_table encoder"),
-    **ENCODER_CELLS,
-    "dropout#1": ("target_table", "source_table decoder"),
-    **DECODER_CELLS,
-    "dropout#2": ("source_table target_table encoder decoder output.weight", "output.bias"),
-}
+
+
+def recurrent(words: int, **more: tuple[str, str]) -> Places:
+    """`words`: the how-manyeth call is the one for the words of the target; the last is for what is projected."""
+    return {
+        "dropout#0": ("source_table", "target_table encoder"),
+        **ENCODER_CELLS,
+        f"dropout#{words}": ("target_table", "source_table decoder"),
+        **DECODER_CELLS,
+        f"dropout#{words + 1}": ("source_table target_table encoder decoder output.weight", "output.bias"),
+        **more,
+    }
+
+
+FIXED = recurrent(1)
+# Nothing but the last states, which begin the decoder, comes from the encoder where the annotations are dropped.
+ATTENDING = recurrent(2, **{"dropout#1": ("decoder.score", "encoder target_table source_table")})
 
 
 def block(name: str, *around: str) -> Places:
@@ -51,9 +61,9 @@ TRANSFORMER: Places = {
     "decoder.0.around_cross.dropout#0": ("decoder.0.cross encoder source_table", "decoder.0.attention target_table"),
 }
 MODELS: dict[str, tuple[str, Places]] = {
-    "fixed": ("model.kind=rnn model.attention=none", RNN),
-    "bahdanau": ("model.kind=rnn", RNN),
-    "luong": ("model.kind=rnn model.decoder=luong model.cell=lstm", RNN),
+    "fixed": ("model.kind=rnn model.attention=none", FIXED),
+    "bahdanau": ("model.kind=rnn", ATTENDING),
+    "luong": ("model.kind=rnn model.decoder=luong model.cell=lstm", ATTENDING),
     "pre": ("model.kind=transformer model.layers=1 model.norm=pre", TRANSFORMER),
     "post": ("model.kind=transformer model.layers=1 model.norm=post", TRANSFORMER),
     "gpt": (
