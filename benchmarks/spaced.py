@@ -1,4 +1,4 @@
-"""Plain text in the spelling of treebanks, marks apart from words (`do n't stop !`): so that pieces are the same ones."""
+"""Plain text in the spelling of treebanks, marks apart from words (`do n't stop !`): so that pieces are the same."""
 
 import re
 from collections.abc import Sequence

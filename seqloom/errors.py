@@ -47,5 +47,7 @@ class Interrupted(SeqloomError):
 
 def did_you_mean(got: str, allowed: Iterable[str]) -> str:
     """` Did you mean 'x'?` for a near miss, else the empty string: appended to messages about names."""
-    near = difflib.get_close_matches(got, list(allowed), n=1, cutoff=0.6)
+    allowed = list(allowed)
+    begun = [name for name in allowed if len(got) > 2 and name.startswith(got)]
+    near = difflib.get_close_matches(got, allowed, n=1, cutoff=0.6) or (begun if len(begun) == 1 else [])
     return f" Did you mean {near[0]!r}?" if near else ""

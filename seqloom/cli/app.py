@@ -129,7 +129,7 @@ def refuse_unknown_verb(first: Sequence[str]) -> None:
 
 
 def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
-    """A lone `-` is a file, as in other tools: cyclopts takes it for an option unless it stands behind `--`."""
+    """A lone `-` is a file, as in other tools: cyclopts takes it for an option unless it stands behind `--` or `=`."""
     verb = app[tokens[0]] if tokens and tokens[0] in VERBS and "-" in tokens and "--" not in tokens else None
     if verb is not None and tokens[1][0] != "-" and tokens[1] in verb:
         verb = verb[tokens[1]]  # `vectors train -`
@@ -137,9 +137,15 @@ def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
         return list(tokens)
     parameters = inspect.signature(verb.default_command).parameters.values()
     flags = {"--" + p.name.strip("_").replace("_", "-") for p in parameters if p.default is False}
-    is_value = [word.startswith("--") and "=" not in word and word not in flags for word in ("", *tokens)]
-    words = [token for token, value in zip(tokens, is_value, strict=False) if token != "-" or value]
-    files = ["-"] * (len(tokens) - len(words))
+    words: list[str] = []
+    files: list[str] = []
+    for token in tokens:
+        if token != "-":
+            words.append(token)
+        elif words[-1].startswith("--") and "=" not in words[-1] and words[-1] not in flags:
+            words[-1] += "=-"  # the value of an option
+        else:
+            files.append("-")
     return [*words, "--", *files] if files else words
 
 

@@ -39,11 +39,11 @@ def doctor(
     json_
         one JSON object instead of a text
     fix
-        write the usable pairs here (a new .tsv or .jsonl) and what was left out into FIX.report.tsv
+        of a file of pairs: write the usable ones here (a new .tsv or .jsonl), the others into FIX.report.tsv
     allow_loss
         more than 5 % unusable lines are no hard fault
     max_chars
-        a longer text is left out; 5000 unless told, as data.max_chars
+        a longer text is left out, but plain text is cut; 5000 unless told, as data.max_chars
     task
         what the files are for, as in `train`: classify reads label<TAB>text, tag tokens<TAB>tags, masked plain text
 

@@ -28,3 +28,5 @@ def import_(folder: Path, /, *, out: Path) -> None:
     facts = import_model(folder, out)
     without = f" without {facts['lacks']}" if "lacks" in facts else ""
     print(f"{facts['params']:,} parameters imported into {out}{without}", file=sys.stderr)
+    if "left_out" in facts:
+        print(f"left out, as a model of this type has no place for it here: {facts['left_out']}", file=sys.stderr)

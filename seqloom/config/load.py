@@ -18,11 +18,12 @@ FAMILIES = ("rnn", "transformer")  # a setting whose help begins so is for that 
 
 def load_config(recipe: Path | None = None, overrides: Iterable[str] = ()) -> Config:
     """The recipe file with each `section.name=value` laid over it."""
-    table = read_toml(recipe) if recipe else {}
+    table, overrides = read_toml(recipe) if recipe else {}, [*overrides]
     faults: list[str] = []
     for override in overrides:
         apply_override(table, override, faults)
-    return build_config(table, where=str(recipe) if recipe else "the settings", faults=faults)
+    where = f"{recipe}{' and the settings laid over it' if overrides else ''}" if recipe else "the settings"
+    return build_config(table, where, faults)
 
 
 def idle_overrides(config: Config, overrides: Iterable[str]) -> dict[str, str]:

@@ -19,30 +19,44 @@ from seqloom.data.account import Account
 from seqloom.data.corpus import CorpusSpec, Fault, Pair, Row, checked_rows
 from seqloom.data.findings import UNCOUNTED
 from seqloom.data.forms import LABELS, ONE_COLUMN
-from seqloom.data.hold_out import HoldOut, Tail
+from seqloom.data.hold_out import HoldOut, Tail, none_to_hold_out
+from seqloom.data.label_checks import show_labels
 from seqloom.data.origin import data_hash
 from seqloom.data.store import COLUMNS, EXCLUDED, MANIFEST, SIDES, TEXTS, map_file
+from seqloom.data.too_long import TOO_LONG, UNKNOWN, Cut, advise, cut_long, refuse_long
 from seqloom.errors import DataError
+from seqloom.text.labels import as_written
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tags import tag_pieces
-from seqloom.text.vocabulary import UNK
+from seqloom.text.vocabulary import FIRST_WORD, UNK
 
 MOST_ROWS, MOST_CHARS = 4096, 1 << 20  # of a chunk that is encoded at once: enough for all cores, little to hold
 Progress = Callable[[int], None]  # called with the number of records done
 
 
 class Builder:
-    """Writes one store into an empty folder."""
+    """Writes one store into an empty folder; with `cut`, long lines of plain text are cut and not left out."""
 
     def __init__(
-        self, folder: Path, tokenizers: Tokenizers, config: DataConfig, seed: int, progress: Progress, form: str
+        self,
+        folder: Path,
+        tokenizers: Tokenizers,
+        config: DataConfig,
+        seed: int,
+        progress: Progress,
+        form: str,
+        allow_loss: bool = False,
+        cut: Cut | None = None,
     ) -> None:
         self.folder, self.tokenizers, self.config, self.progress, self.form = folder, tokenizers, config, progress, form
+        self.allow_loss, self.cut = allow_loss, cut if form == "text" else None
         hold_out = Tail[tuple[int, Pair]] if form == "stream" else HoldOut[tuple[int, Pair]]
         self.hold_out = hold_out(config.valid_pairs, seed)
         largest = max(len(tokenizers.source), len(tokenizers.target))
         self.dtype = np.dtype(np.uint16 if largest <= 1 << 16 else np.uint32)
-        self.done = 0
+        self.done = 0  # records of all parts
+        self.rows = 0  # of this part; a line that was cut has several
+        self.longest = 0  # tokens of what was left out
 
     def build(self, specs: Sequence[CorpusSpec], valid_specs: Sequence[CorpusSpec], origin: dict[str, Any]) -> None:
         """Both parts, the list of what was left out, and the manifest last."""
@@ -53,7 +67,7 @@ class Builder:
                 accounts["valid"] = self.write_part("valid", valid_specs, listing, holding_out=False)
             else:
                 accounts["valid"] = accounts["train"]
-                self.move_held_out(accounts["train"].kept)
+                self.move_held_out(self.rows, names_of(specs))
         files = sorted(file for file in self.folder.rglob("*") if file.is_file())
         manifest = {
             "data_hash": data_hash(origin),
@@ -70,33 +84,54 @@ class Builder:
     def write_part(self, part: str, specs: Sequence[CorpusSpec], listing: IO[str], holding_out: bool) -> Account:
         """Encode all pairs of these corpora; what is left out goes into the listing and the account."""
         account = Account()
+        self.rows = self.longest = 0
         with ColumnWriter(self.folder / part) as columns:
             for corpus, spec in enumerate(specs):
+                own = Account()
                 rows = checked_rows(spec, self.config, references=part == "valid")  # more columns: more right answers
                 for chunk in chunks(rows):
                     faults = [row for row in chunk if isinstance(row, Fault)]
-                    pairs, long_ones = self.write_pairs([r for r in chunk if isinstance(r, Pair)], corpus, columns)
+                    found = [row for row in chunk if isinstance(row, Pair)]
+                    pairs, long_ones = self.write_pairs(found, corpus, columns, own)
                     for fault in sorted(faults + long_ones, key=lambda fault: fault.line):
-                        exclude(spec, fault, account, listing)
-                    self.keep_texts(pairs, account.kept, columns if part == "valid" else None, holding_out)
-                    account.keep(len(pairs))
+                        exclude(spec, fault, own, listing)
+                    own.keep(len(found) - len(long_ones))
+                    self.keep_texts(pairs, columns if part == "valid" else None, holding_out)
                     self.done += len(chunk)
                     self.progress(self.done)
+                refuse_long(spec.name, own, self.config.max_tokens, self.longest, self.allow_loss)
+                account.add(own)
         if not account.kept:
-            raise DataError(f"{', '.join(spec.name for spec in specs)}: no usable pair.\n{account.render()}")
+            raise DataError(self.nothing_left(names_of(specs), account))
         return account
 
-    def keep_texts(self, pairs: list[Pair], first: int, valid: "ColumnWriter | None", holding_out: bool) -> None:
+    def nothing_left(self, names: str, account: Account) -> str:
+        lines = [f"{names}: no usable pair.", account.render(), advise(account, self.config.max_tokens, self.longest)]
+        if UNKNOWN in account.excluded:
+            target = self.tokenizers.target
+            known = show_labels(target.decode([index]) for index in range(FIRST_WORD, len(target)))
+            lines.append(f"The training data has: {known}. Check the spelling.")
+        return "\n".join(filter(None, lines))
+
+    def keep_texts(self, pairs: list[Pair], valid: "ColumnWriter | None", holding_out: bool) -> None:
         """Validation shows and scores texts, so it keeps them: all of a valid part, or those that may be held out."""
         if valid:
             valid.write(TEXTS, as_lines(pairs))
         if holding_out:
-            for row, pair in enumerate(pairs, first):
+            for row, pair in enumerate(pairs, self.rows):
                 self.hold_out.add(pair.source, (row, pair))
+        self.rows += len(pairs)
 
-    def write_pairs(self, pairs: list[Pair], corpus: int, columns: "ColumnWriter") -> tuple[list[Pair], list[Fault]]:
+    def write_pairs(
+        self, pairs: list[Pair], corpus: int, columns: "ColumnWriter", account: Account
+    ) -> tuple[list[Pair], list[Fault]]:
         """Encode these pairs; those that were written, and those with too many tokens or a label that is not known."""
         sides = self.encode([pair.source for pair in pairs], [pair.targets[0] for pair in pairs])
+        if self.cut:
+            most = self.config.max_tokens
+            account.cut += sum(len(ids) > most for ids in sides[0])
+            pairs, sources = cut_long(pairs, sides[0], self.tokenizers.source, most, self.cut)
+            sides = sources, [[] for _ in sources]
         lengths = np.array([[len(ids) for ids in side] for side in sides], np.int32)
         faults = self.find_faults(pairs, sides[1], lengths.max(axis=0))
         fits = [fault is None for fault in faults]
@@ -116,11 +151,14 @@ class Builder:
         faults: list[Fault | None] = [None] * len(pairs)
         most = self.config.max_tokens
         for row in np.flatnonzero(longest > most).tolist() if self.form != "stream" else ():
-            faults[row] = Fault("too many tokens", pairs[row].line, f"{longest[row]} tokens, data.max_tokens = {most}")
+            faults[row] = Fault(TOO_LONG, pairs[row].line, f"{longest[row]} tokens, data.max_tokens = {most}")
+            self.longest = max(self.longest, int(longest[row]))
         for row, target in enumerate(targets) if self.form in LABELS else ():
             if UNK in target:
                 labels = [label for label in pairs[row].target.split() if UNK in self.tokenizers.target.encode(label)]
-                faults[row] = Fault("unknown label", pairs[row].line, ", ".join(dict.fromkeys(labels)))
+                named = ", ".join(dict.fromkeys(labels))
+                named = as_written(named) if self.form == "labelled" else named  # a tag has no blank in it
+                faults[row] = Fault(UNKNOWN, pairs[row].line, named)
         return faults
 
     def encode(self, sources: list[str], targets: list[str]) -> tuple[list[list[int]], list[list[int]]]:
@@ -135,14 +173,11 @@ class Builder:
             return both[: len(sources)], both[len(sources) :]
         return source.encode_batch(sources), target.encode_batch(targets)
 
-    def move_held_out(self, kept: int) -> None:
+    def move_held_out(self, kept: int, names: str) -> None:
         """Copy the chosen pairs into the valid part and strike them from the columns of the training part."""
         chosen = self.hold_out.choose(min(self.config.valid_pairs, max(1, kept // 10)))
         if not chosen or len(chosen) == kept:
-            raise DataError(
-                f"{kept} usable pair(s) with too few different sources: none can be held out for validation. "
-                "Give a validation file with --valid."
-            )
+            raise DataError(none_to_hold_out(names, kept, self.form))
         chosen.sort(key=lambda entry: entry[0])
         rows = np.array([row for row, _ in chosen])
         train = self.folder / "train"
@@ -209,6 +244,10 @@ def exclude(spec: CorpusSpec, fault: Fault, account: Account, listing: IO[str]) 
 
 def as_lines(pairs: Iterable[Pair]) -> bytes:
     return b"".join(msgspec.json.encode(pair) + b"\n" for pair in pairs)
+
+
+def names_of(specs: Sequence[CorpusSpec]) -> str:
+    return ", ".join(spec.name for spec in specs)
 
 
 def names_and_weights(specs: Sequence[CorpusSpec]) -> list[tuple[str, float]]:

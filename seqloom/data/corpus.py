@@ -204,6 +204,8 @@ def read_rows(spec: CorpusSpec, normalise: str = "none", references: bool = Fals
         return read_text(lines, spec.form == "stream")
     if spec.format == "parallel":
         rows = read_parallel(spec.files[0], spec.files[1], normalise)
+    elif spec.format == "jsonl":
+        rows = read_jsonl(spec.files[0], spec.columns, references and spec.form == "pairs", normalise, spec.form)
     else:
         rows = READERS[spec.format](spec.files[0], spec.columns, references and spec.form == "pairs", normalise)
     return {"pairs": lambda rows: rows, "labelled": label_first, "tagged": check_tags}[spec.form](rows)
@@ -213,7 +215,7 @@ def checked_rows(spec: CorpusSpec, config: DataConfig, references: bool = False)
     """`read_rows` with the limit on length: the one place that says which pairs are used."""
     most = config.max_chars
     for row in read_rows(spec, config.normalise, references):
-        if isinstance(row, Fault) or spec.form == "stream":  # the lines of running text are cut anywhere
+        if isinstance(row, Fault) or spec.form in ONE_COLUMN:  # long lines of text are cut, not left out
             yield row
         elif len(row.source) > most or max(map(len, row.targets)) > most:
             longest = max(len(row.source), *map(len, row.targets))

@@ -1,6 +1,7 @@
 """The doctor: one streaming pass over a corpus, a report that accounts for every line.
 
-Hard: unequal parallel files, invalid UTF-8, no usable pair, more than 5 % unusable lines unless the loss is allowed.
+Hard: unequal parallel files, invalid UTF-8, no usable pair, more than 5 % unusable lines unless the loss is allowed,
+one label only.
 Excluded: missing or extra column, bad quotes, bad JSON, empty side, longer than the limit. Kept: all else.
 """
 
@@ -15,7 +16,7 @@ from seqloom.config import DataConfig
 from seqloom.data.checks import Characters, Chunk, Copies, Lengths, Scripts, Swaps
 from seqloom.data.corpus import CorpusSpec, Fault, Pair, Row, checked_rows
 from seqloom.data.findings import MAX_LOSS, UNCOUNTED, Finding, Report
-from seqloom.data.forms import LABELS, LINE
+from seqloom.data.forms import FIELDS, LABELS, LINE, ONE_COLUMN
 from seqloom.data.label_checks import Labels
 from seqloom.data.repeats import Fingerprints, overlap
 
@@ -67,7 +68,7 @@ def examine_alone(spec: CorpusSpec, config: DataConfig, allow_loss: bool, refere
     languages = config.source_lang or spec.languages[0], config.target_lang or spec.languages[1]
     fingerprints, characters = Fingerprints(), Characters()
     checks: list[Check] = [characters, fingerprints]
-    labels = Labels() if spec.form in LABELS else None
+    labels = Labels(of_texts=spec.form == "labelled") if spec.form in LABELS else None
     if labels:
         checks.append(labels)
     if spec.form == "pairs":
@@ -81,6 +82,7 @@ def examine_alone(spec: CorpusSpec, config: DataConfig, allow_loss: bool, refere
     if spec.form == "stream":  # running text repeats lines
         checks = [characters]
     found = [finding for check in checks for finding in check.findings(lines)]
+    advise(found, spec)
     report = account(spec, len(lines), faults, allow_loss)
     report.findings += [finding for finding in found if finding.count]
     report.languages, report.unwritable, report.fingerprints = languages, characters.unwritable, fingerprints
@@ -108,13 +110,29 @@ def account(spec: CorpusSpec, kept: int, faults: dict[str, Finding], allow_loss:
     if "unequal lines" in faults:
         tell_lengths(spec, faults["unequal lines"], kept + lost)
     if not kept:
-        findings.append(Finding("no usable pair", 1, detail=f"{lost:,} lines, none of them can be used"))
+        blank = "nothing but blank lines" if "blank line" in faults and not lost else ""
+        detail = blank or f"{lost:,} lines, none of them can be used"
+        findings.append(Finding("no usable pair", 1, detail=detail))
     elif lost > MAX_LOSS * (kept + lost) and not allow_loss:
         detail = f"{lost / (kept + lost):.1%} of the lines cannot be used; {MAX_LOSS:.0%} may be lost"
         findings.append(Finding("too many unusable", lost, detail=detail))
-    for finding in findings:
-        finding.advice = finding.advice.replace("{line}", LINE[spec.form])
+    advise(findings, spec)
     return Report(spec.name, kept, kept + lost, dict(unusable), findings)
+
+
+def advise(findings: list[Finding], spec: CorpusSpec) -> None:
+    """Advice names only what works for such files."""
+    parallel = spec.format == "parallel"
+    words = {
+        "{line}": LINE[spec.form],
+        "{fields}": FIELDS[spec.form],
+        "{drop}": "`doctor --fix OUT` leaves these lines out" if spec.form == "pairs" else "delete these lines",
+        "{check}": "" if parallel or spec.form in ONE_COLUMN else "check the separator and --columns; ",
+        "{exchange}": "exchange the files" if parallel else "--columns 2,1",
+    }
+    for finding in findings:
+        for sign, text in words.items():
+            finding.advice = finding.advice.replace(sign, text)
 
 
 def tell_lengths(spec: CorpusSpec, unequal: Finding, longest: int) -> None:

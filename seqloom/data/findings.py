@@ -15,20 +15,18 @@ MAX_LOSS = 0.05  # a larger share of unusable lines is hard unless it is allowed
 HARD, EXCLUDED, KEPT, NOTE = "hard", "excluded", "kept", "note"
 SEVERITIES = (HARD, EXCLUDED, KEPT, NOTE)
 
-# kind: (severity, what to do); {line}: what a line of this corpus is
+# kind: (severity, what to do); what stands in braces depends on the corpus: `advise` in data/doctor.py
 KINDS: dict[str, tuple[str, str]] = {
     "unequal lines": (HARD, "align the files again: from the missing line on, or before it, pairs may have shifted"),
-    "invalid UTF-8": (HARD, "convert it: iconv -f latin1 -t utf-8 IN > OUT; or --fix OUT leaves these lines out"),
-    "no usable pair": (HARD, "check the separator and --columns; a line is {line}"),
+    "invalid UTF-8": (HARD, "convert it: iconv -f latin1 -t utf-8 IN > OUT; or {drop}"),
+    "no usable pair": (HARD, "{check}a line is {line}"),
     "too many unusable": (HARD, "repair the file, or accept the loss with --allow-loss"),
-    "labels never repeat": (
-        HARD,
-        "these look like texts. A line is label<TAB>text; the other way round: --columns 2,1",
-    ),
+    "labels never repeat": (HARD, "these look like texts. A line is {line}; the other way round: {exchange}"),
+    "one label": (HARD, "give lines with other labels too, and check that this column holds the labels"),
     "missing column": (EXCLUDED, "write each line as {line}"),
     "extra column": (EXCLUDED, "say which two to use: --columns 1,2"),
     "bad quotes": (EXCLUDED, 'quote a cell that holds a comma or a quote, and double quotes inside it: "say ""hi"""'),
-    "bad JSON": (EXCLUDED, "write one object a line, both fields as texts"),
+    "bad JSON": (EXCLUDED, "write one object a line, {fields}"),
     "empty side": (EXCLUDED, "fill in the text or delete the line (in both files)"),
     "ragged tags": (EXCLUDED, "give each word one tag, with one blank between words and between tags"),
     "unknown label": (EXCLUDED, "no line of the training data has it; check the spelling, or train with such lines"),

@@ -26,18 +26,32 @@ LINE = {
     "text": "a text",
     "stream": "running text",
 }  # what a line is, in words
+FIELDS = {
+    "pairs": "both fields as texts",
+    "labelled": "the label as a text, a number or true or false, the text as a text",
+    "tagged": 'tokens and tags as texts or as lists of words: {"tokens": ["the", "end"], "tags": ["DET", "NOUN"]}',
+    "text": "",
+    "stream": "",
+}  # what the fields of a JSON object are; plain text is never read as JSON
 LOOKED_AT = 100  # lines that tell whether labels stand before a tab or a blank
 
 
 def read_text(lines: Iterator[str | Fault], keep_blank: bool) -> Iterator[Row]:
-    """Each line as a text without a target."""
+    """Each line as a text without a target; with `keep_blank`, blank lines too, if there is any text among them."""
+    before: list[tuple[int, str]] = []  # blank lines at the beginning: part of a text once there is one
+    begun = False
     for number, line in enumerate(lines, 1):
         if isinstance(line, Fault):
             yield line
-        elif line.strip() or keep_blank:
+        elif line.strip() or (keep_blank and begun):
+            yield from (Pair(place, blank, ("",)) for place, blank in before)
             yield Pair(number, line, ("",))
+            before, begun = [], True
+        elif keep_blank:
+            before.append((number, line))
         else:
             yield Fault("blank line", number, "")
+    yield from (Fault("blank line", place, "") for place, _ in before)
 
 
 def read_labelled(path: Path, lines: Iterator[str | Fault]) -> Iterator[Row]:

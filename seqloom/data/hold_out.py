@@ -9,6 +9,8 @@ import heapq
 from collections import deque
 from typing import Generic, TypeVar
 
+from seqloom.data.forms import LABELS, ONE_COLUMN
+
 Row = TypeVar("Row")
 ROOM = 4  # candidates for each pair that is wanted: some may turn out to have too frequent a source
 
@@ -65,3 +67,17 @@ class Tail(Generic[Row]):
 
     def choose(self, most: int) -> list[Row]:
         return list(self.rows)[-most:]
+
+
+def none_to_hold_out(names: str, kept: int, form: str) -> str:
+    """What to say when nothing can be chosen, or nothing would be left to train on."""
+    lines = f"{names}: {kept:,} usable line{'s' * (kept > 1)}"
+    if form in ONE_COLUMN:
+        return (
+            f"{lines} of text: too few to hold any out for validation. "
+            "Give another text with --valid, or break this one into lines."
+        )
+    return (
+        f"{lines} with too few different {'texts' if form in LABELS else 'sources'}: none can be held out for "
+        "validation. Give a validation file with --valid."
+    )

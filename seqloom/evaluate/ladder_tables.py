@@ -8,10 +8,10 @@ from seqloom.evaluate.ladder_pages import Block, Heading, Picture, Table, Text
 from seqloom.evaluate.ladder_papers import CAPTIONS
 from seqloom.evaluate.metrics import NAMES
 
-SCORES_CHART, LENGTH_CHART, LOSS_CHART = "scores-by-rung.png", "bleu-by-length.png", "loss-by-minutes.png"
+SCORES_CHART, LENGTH_CHART, LOSS_CHART = "scores-by-rung.png", "scores-by-length.png", "loss-by-minutes.png"
 SAYS = {
     SCORES_CHART: "score of each rung with its 95 % interval",
-    LENGTH_CHART: "BLEU by source length: the best rung of each family",
+    LENGTH_CHART: "{metric} by source length: the best rung of each family",
     LOSS_CHART: "validation loss against minutes of training",
 }
 NONE = "-"
@@ -41,24 +41,29 @@ def title_of(document: Document) -> str:
 
 
 def make_blocks(document: Document, pictures: Sequence[str]) -> list[Block]:
+    metric = NAMES[main_metric(document)]
     blocks: list[Block] = [
         *introduce(document),
         Heading("What each step bought"),
         step_table(document),
         *legend(document),
     ]
-    blocks += [Picture(file, SAYS[file]) for file in pictures]
+    blocks += [Picture(file, SAYS[file].format(metric=metric)) for file in pictures]
     if done_rows(document):
-        blocks += [Heading("BLEU by source length"), length_table(document)]
-        blocks += [Heading("What each rung cost"), cost_table(document)]
+        blocks += [Heading(f"{metric} by source length"), length_table(document)]
+        blocks += [Heading("What each rung cost"), Text(MFU), cost_table(document)]
     blocks += [Heading("The papers"), Text(PAPERS), papers_table(document)]
     blocks += [Heading("The rungs, and what each changed in the step before it"), recipe_table(document)]
     return blocks
 
 
 PAPERS = (
-    "None of these numbers is comparable with those above: other data, other metric, far more training. "
-    "What can be compared is the direction of a step."
+    "Each of these numbers comes from another training, metric and tokenisation than those above, on the data named in "
+    "its row: the levels do not compare. What can be compared is the direction of a step."
+)
+MFU = (
+    "MFU is how much of the machine's speed at matrix products the training used, on average. The budget is wall "
+    "clock: a rung that shared the machine with other work has less of it."
 )
 
 
@@ -86,8 +91,8 @@ def describe_tokenizer(row: Row) -> str:
 def step_table(document: Document) -> Table:
     """The main table: a rung a row, with what it cost in short, what it reached and what the step was worth."""
     metrics, main = shown_metrics(document), main_metric(document)
-    head = ["rung", "parameters", "minutes", "tokens/s", "valid. loss", *(f"{NAMES[name]} (95 %)" for name in metrics)]
-    head += [f"step: {NAMES[main]}", "p", "published, on other data"]
+    head = ["rung", "parameters", "minutes", "target tokens/s", "valid. loss"]
+    head += [*(f"{NAMES[name]} (95 %)" for name in metrics), f"step: {NAMES[main]}", "p", "published"]
     rows = []
     for row in document["rungs"]:
         published = published_beside(document, row["name"]) or NONE
@@ -97,14 +102,14 @@ def step_table(document: Document) -> Table:
             cells += [with_interval(row["beam"][name]) for name in metrics]
             rows.append([row["name"], *cells, *step_cells(row, main), published])
         elif row["status"] == "failed":
-            rows.append([row["name"], *[NONE] * (len(head) - 3), f"failed: {row['reason']}", published])
+            rows.append([row["name"], *[NONE] * (len(head) - 4), f"failed: {row['reason']}", NONE, published])
     return Table(head, rows, frozenset({0, len(head) - 3, len(head) - 1}))
 
 
 def published_beside(document: Document, rung: str) -> str:
     """The papers' scores that stand beside this rung, in a few words; the notebooks' are in the table alone."""
     rows = [row for row in document["published"] if row["rung"] == rung and row["data"] != CAPTIONS]
-    return "; ".join(f"{row['system']} {row['bleu']:g} ({row['data']})" for row in rows)
+    return "; ".join(f"{row['bleu']:g}: {row['system']} ({row['data']})" for row in rows)
 
 
 def step_cells(row: Row, main: str) -> list[str]:
@@ -117,16 +122,47 @@ def step_cells(row: Row, main: str) -> list[str]:
 
 def legend(document: Document) -> list[Block]:
     done = done_rows(document)
-    lines = [f"{NAMES[name]}: {done[0]['beam'][name]['signature']}." for name in shown_metrics(document) if done]
-    text = "Beam 5. The step is measured on the same sentences (paired bootstrap); * is significant at 0.05. "
-    return [Text(text + " ".join(lines)), *(Text(f"Note: {warning}") for warning in document["warnings"])]
+    lines = [*describe_search(done)]
+    lines.append("The step is measured on the same sentences (paired bootstrap); * is significant at 0.05.")
+    lines += [f"{NAMES[name]}: {done[0]['beam'][name]['signature']}." for name in shown_metrics(document) if done]
+    lines.append(describe_machine(document["machine"]))
+    return [Text(" ".join(lines)), *(Text(note) for note in notes(document))]
+
+
+def describe_search(done: Sequence[Row]) -> list[str]:
+    """The options that held, a sentence for each choice of them: recipes of one's own may have their own penalty."""
+    rungs: dict[str, list[str]] = {}
+    for row in done:
+        search = row["beam"]["search"]
+        rungs.setdefault(f"Beam {search['beam']}, length penalty {search['length_penalty']:g}", []).append(row["name"])
+    return [f"{options}{named(names, done)}." for options, names in rungs.items()]
+
+
+def notes(document: Document) -> list[str]:
+    """Each warning once, with the rungs it is about."""
+    rungs: dict[str, list[str]] = {}
+    for name, warnings in document["warnings"].items():
+        for warning in warnings:
+            rungs.setdefault(warning, []).append(name)
+    return [f"Note{named(names, done_rows(document))}: {warning}" for warning, names in rungs.items()]
+
+
+def named(names: Sequence[str], done: Sequence[Row]) -> str:
+    """In brackets, to stand behind a word; nothing where it is all of them."""
+    return "" if len(names) == len(done) else f" ({', '.join(names)})"
+
+
+def describe_machine(machine: Row) -> str:
+    cores = f"{machine['cores']} core{'s' * (machine['cores'] != 1)}"
+    return f"Machine: {machine['cpu']}, {cores}, torch {machine['torch']}, Python {machine['python']}."
 
 
 def length_table(document: Document) -> Table:
     done = done_rows(document)
     buckets = done[0]["beam"]["by_length"]
     head = ["rung", *(f"{span(bucket)} ({bucket['sentences']:,})" for bucket in buckets)]
-    rows = [[row["name"], *(f"{bucket['bleu']:.2f}" for bucket in row["beam"]["by_length"])] for row in done]
+    main = main_metric(document)
+    rows = [[row["name"], *(f"{bucket[main]:.2f}" for bucket in row["beam"]["by_length"])] for row in done]
     return Table([f"{buckets[0]['unit']} of the source (sentences)", *head[1:]], rows)
 
 
@@ -136,17 +172,17 @@ def span(bucket: Row) -> str:
 
 def cost_table(document: Document) -> Table:
     main = main_metric(document)
-    head = ["rung", "updates", "epochs", "valid. perplexity", "weights", f"greedy {NAMES[main]} (95 %)"]
+    head = ["rung", "updates", "epochs", "MFU", "valid. perplexity", "weights", f"greedy {NAMES[main]} (95 %)"]
     head += ["sentences/s, beam 5", "sentences/s, greedy"]
     rows = [
         [
-            row["name"], f"{row['step']:,}", str(row["epoch"]), f"{math.exp(min(row['valid_loss'], 50)):,.2f}",
-            row["weights"], with_interval(row["greedy"][main]),
+            row["name"], f"{row['step']:,}", str(row["epoch"]), NONE if row["mfu"] is None else f"{row['mfu']:.1%}",
+            f"{math.exp(min(row['valid_loss'], 50)):,.2f}", row["weights"], with_interval(row["greedy"][main]),
             *(f"{row[search]['sentences_per_second']:,.1f}" for search in ("beam", "greedy")),
         ]
         for row in done_rows(document)
     ]  # fmt: skip
-    return Table(head, rows, frozenset({0, 4}))
+    return Table(head, rows, frozenset({0, 5}))
 
 
 def papers_table(document: Document) -> Table:

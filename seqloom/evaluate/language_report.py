@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqloom.evaluate.metrics import Measurement, Sums
-from seqloom.evaluate.significance import Estimate, estimate
+from seqloom.evaluate.significance import Difference, Estimate, compare, estimate
 
 MOST_BLOCKS, BLOCK_TOKENS = 200, 256  # so many blocks at most, of so many tokens at least
 NAMES = {
@@ -31,18 +31,35 @@ FORMULAS = {
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Another model on the same text, each with as much context as it can have: bits a character, ours less theirs."""
+
+    model: str
+    bits_per_character: float
+    difference: Difference
+
+    def render(self) -> str:
+        found = self.difference
+        return (
+            f"against {self.model}, {self.bits_per_character:.4f} bits a character: {found.difference:+.4f}  "
+            f"[{found.low:+.4f}, {found.high:+.4f}], p = {found.p_value:.3f} (less is better)"
+        )
+
+
+@dataclass(frozen=True)
 class LanguageReport:
     about: dict[str, Any]  # model, text, lines, characters, tokens, unknown, seconds
     scores: dict[str, Estimate]
     with_context: dict[str, Estimate]  # each token with at least half a window before it; empty: there is no window
     warnings: list[str]
+    against: Rival | None = None
 
     def to_json(self) -> dict[str, Any]:
         def plain(scores: dict[str, Estimate]) -> dict[str, Any]:
             return {name: asdict(found) for name, found in scores.items()}
 
         found = {**self.about, **plain(self.scores), "with_context": plain(self.with_context)}
-        return {**found, "warnings": self.warnings}
+        return {**found, "against": asdict(self.against) if self.against else None, "warnings": self.warnings}
 
     def render(self) -> str:
         about = self.about
@@ -53,6 +70,8 @@ class LanguageReport:
         if self.with_context:
             lines += [f"with at least {about['window'] // 2} tokens before each, where the text has them:"]
             lines += rows_of(self.with_context)
+        if self.against:
+            lines += [self.against.render()]
         speed = about["tokens"] / about["seconds"]
         lines += [f"95 % intervals over blocks of lines; {speed:,.0f} tokens a second", *self.warnings]
         return "\n".join(lines)
@@ -67,13 +86,19 @@ def rows_of(scores: dict[str, Estimate]) -> list[str]:
 
 def estimate_costs(costs: NDArray[np.float64], tokens: Any, chars: Any) -> dict[str, Estimate]:
     """Every score of a text from the cost, the tokens and the characters of each of its lines, (lines,) each."""
+    return estimate({name: measure(name, costs, tokens, chars) for name in FORMULAS})
+
+
+def compare_costs(rival: str, ours: NDArray[np.float64], theirs: NDArray[np.float64], tokens: Any, chars: Any) -> Rival:
+    """Paired over the same blocks of lines, which our tokens make, whatever tokens the other model has."""
+    name = "bits_per_character"
+    both = [{name: measure(name, costs, tokens, chars)} for costs in (ours, theirs)]
+    return Rival(rival, both[1][name].score, compare(*both)[name])
+
+
+def measure(name: str, costs: NDArray[np.float64], tokens: Any, chars: Any) -> Measurement:
     table = add_up_blocks(np.stack([costs, tokens, chars], 1).astype(np.float64))
-    signature = f"blocks:{len(table)}|lines"
-
-    def measure(name: str) -> Measurement:
-        return Measurement(table, lambda sums: float(FORMULAS[name](*sums)), signature)
-
-    return estimate({name: measure(name) for name in FORMULAS})
+    return Measurement(table, lambda sums: float(FORMULAS[name](*sums)), f"blocks:{len(table)}|lines")
 
 
 def add_up_blocks(lines: Sums) -> Sums:

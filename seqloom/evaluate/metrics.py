@@ -3,7 +3,7 @@
 Every metric here is a function of sums over sentences:  score = f(sum_i statistics_i).
 So one table of statistics gives the corpus score, the score of any part of it, and every bootstrap resample.
 BLEU, chrF and TER are sacrebleu's (Post 2018); the error rates are edit distance / reference length (Levenshtein 1966);
-ROUGE is that of rouge-score (Lin 2004), the mean of the sentences' F1.
+ROUGE is that of rouge-score (Lin 2004), the mean of the sentences' F1, over the words of any script (`rouge_words`).
 """
 
 import itertools
@@ -176,11 +176,14 @@ def rouge(kind: str, hypotheses: Sequence[str], references: References) -> Measu
     """F1 of the groups of words (rouge1, rouge2) or the longest common subsequence (rougeL), the best reference's."""
     from rouge_score import rouge_scorer  # it brings nltk: only when something is scored
 
-    scorer = rouge_scorer.RougeScorer([kind], use_stemmer=True)
+    from seqloom.evaluate.rouge_words import NAME, RougeWords
+
+    scorer = rouge_scorer.RougeScorer([kind], tokenizer=RougeWords())
     pairs = zip(hypotheses, references, strict=True)
     scores = [scorer.score_multi(list(known), output)[kind].fmeasure for output, known in pairs]
     rows = np.column_stack([np.array(scores, dtype=np.float64), np.ones(len(scores))])
-    return Measurement(rows, percent, f"{count_signature(references)}|case:lc|stem:porter|f1:mean|rouge-score")
+    signature = f"{count_signature(references)}|case:lc|tok:{NAME}|stem:porter|f1:mean|rouge-score"
+    return Measurement(rows, percent, signature)
 
 
 def perplexity(log_probs: Sequence[float], num_tokens: Sequence[int]) -> Measurement:

@@ -4,6 +4,7 @@
     encoder.layer.N.attention.self.query           encoder.N.attention.W_q
     ... .key, ... .value                           encoder.N.attention.W_kv      one above the other
     h.N.attn.c_attn  (D, 3D)                       decoder.N.attention.W_q, W_kv      their matrices stand on their side
+    LayerNorm.gamma, LayerNorm.beta                the weight and bias of a norm, as files of old call them
     word vectors                                   the same rows in the order of our ids; zeros where they have none,
                                                    and an output bias so low that no such row takes part in a softmax
 
@@ -11,6 +12,7 @@ Tensors in, tensors out: the settings that go with them are the importer's busin
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -18,23 +20,45 @@ from torch import Tensor
 from seqloom.errors import ModelError
 from seqloom.text.vocabulary import FIRST_WORD, NEVER
 
-Tensors = Mapping[str, Tensor]
+OLD_NAMES = {"gamma": "weight", "beta": "bias"}
 
 
-def from_bert(tensors: Tensors, theirs: Sequence[int], layers: int) -> dict[str, Tensor]:
+class PublicTensors:
+    """The tensors of a file under the names of the plain model, and which of them nobody took."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], prefix: str, file: Path) -> None:
+        self.tensors = {plain_name(name, prefix): tensor for name, tensor in tensors.items()}
+        self.left = set(self.tensors)
+        self.file = file
+
+    def take(self, name: str) -> Tensor:
+        if name not in self.tensors:
+            raise ModelError(
+                f"{self.file}: the weights lack {name}: not a model of the type and size that its config.json names"
+            )
+        self.left.discard(name)
+        return self.tensors[name].float()
+
+
+def plain_name(name: str, prefix: str) -> str:
+    """A model with a head on top has all names behind a prefix."""
+    whole, dot, part = name.removeprefix(prefix).rpartition(".")
+    return whole + dot + (OLD_NAMES.get(part, part) if whole.endswith("LayerNorm") else part)
+
+
+def from_bert(found: PublicTensors, theirs: Sequence[int], layers: int) -> dict[str, Tensor]:
     """The tensors of a reader that predicts hidden words; their own layer before that prediction has no place here."""
-    found = strip_prefix(tensors, "bert.")
-    types = take(found, "embeddings.token_type_embeddings.weight")[0]  # all words are of the first type: a constant
+    types = found.take("embeddings.token_type_embeddings.weight")[0]  # all words are of the first type: a constant
     ours = {
-        "source_table.weight": reorder(take(found, "embeddings.word_embeddings.weight"), theirs),
-        "source_positions.table": take(found, "embeddings.position_embeddings.weight") + types,
+        "source_table.weight": reorder(found.take("embeddings.word_embeddings.weight"), theirs),
+        "source_positions.table": found.take("embeddings.position_embeddings.weight") + types,
         **layer_norm(found, "embeddings.LayerNorm", "source_norm"),
     }
     for n in range(layers):
         layer, block = f"encoder.layer.{n}", f"encoder.{n}"
         ours |= linear(found, f"{layer}.attention.self.query", f"{block}.attention.W_q")
         for part in ("weight", "bias"):
-            sides = [take(found, f"{layer}.attention.self.{side}.{part}") for side in ("key", "value")]
+            sides = [found.take(f"{layer}.attention.self.{side}.{part}") for side in ("key", "value")]
             ours[f"{block}.attention.W_kv.{part}"] = torch.cat(sides)
         ours |= linear(found, f"{layer}.attention.output.dense", f"{block}.attention.W_o")
         ours |= layer_norm(found, f"{layer}.attention.output.LayerNorm", f"{block}.around_attention.norm")
@@ -46,19 +70,18 @@ def from_bert(tensors: Tensors, theirs: Sequence[int], layers: int) -> dict[str,
     return ours
 
 
-def from_gpt2(tensors: Tensors, theirs: Sequence[int], layers: int) -> dict[str, Tensor]:
+def from_gpt2(found: PublicTensors, theirs: Sequence[int], layers: int) -> dict[str, Tensor]:
     """The tensors of a language model."""
-    found = strip_prefix(tensors, "transformer.")
     ours = {
-        "target_table.weight": reorder(take(found, "wte.weight"), theirs),
-        "target_positions.table": take(found, "wpe.weight"),
+        "target_table.weight": reorder(found.take("wte.weight"), theirs),
+        "target_positions.table": found.take("wpe.weight"),
         **layer_norm(found, "ln_f", "decoder_norm"),
     }
     for n in range(layers):
         layer, block = f"h.{n}", f"decoder.{n}"
         ours |= layer_norm(found, f"{layer}.ln_1", f"{block}.around_attention.norm")
-        weight = take(found, f"{layer}.attn.c_attn.weight").t()  # (3D, D)
-        bias = take(found, f"{layer}.attn.c_attn.bias")
+        weight = found.take(f"{layer}.attn.c_attn.weight").t()  # (3D, D)
+        bias = found.take(f"{layer}.attn.c_attn.bias")
         width = weight.shape[1]
         for part, whole in (("weight", weight), ("bias", bias)):
             ours[f"{block}.attention.W_q.{part}"] = whole[:width].contiguous()
@@ -72,34 +95,23 @@ def from_gpt2(tensors: Tensors, theirs: Sequence[int], layers: int) -> dict[str,
     return ours
 
 
-def strip_prefix(tensors: Tensors, prefix: str) -> dict[str, Tensor]:
-    """A model with a head on top has all names behind a prefix."""
-    return {name.removeprefix(prefix): tensor.float() for name, tensor in tensors.items()}
-
-
-def take(tensors: Tensors, name: str) -> Tensor:
-    if name not in tensors:
-        raise ModelError(f"the weights lack {name}: not a model of the type that its config.json names")
-    return tensors[name]
-
-
-def linear(tensors: Tensors, theirs: str, ours: str, turned: bool = False) -> dict[str, Tensor]:
-    weight = take(tensors, f"{theirs}.weight")
+def linear(found: PublicTensors, theirs: str, ours: str, turned: bool = False) -> dict[str, Tensor]:
+    weight = found.take(f"{theirs}.weight")
     return {
         f"{ours}.weight": weight.t().contiguous() if turned else weight,
-        f"{ours}.bias": take(tensors, f"{theirs}.bias"),
+        f"{ours}.bias": found.take(f"{theirs}.bias"),
     }
 
 
-def layer_norm(tensors: Tensors, theirs: str, ours: str) -> dict[str, Tensor]:
-    return {f"{ours}.{part}": take(tensors, f"{theirs}.{part}") for part in ("weight", "bias")}
+def layer_norm(found: PublicTensors, theirs: str, ours: str) -> dict[str, Tensor]:
+    return {f"{ours}.{part}": found.take(f"{theirs}.{part}") for part in ("weight", "bias")}
 
 
 def reorder(table: Tensor, theirs: Sequence[int]) -> Tensor:
     """Row i of ours is row theirs[i] of theirs; -1 = a row of zeros."""
     if max(theirs) >= len(table):
         raise ModelError(
-            f"a tokenizer of {max(theirs) + 1} tokens, and word vectors for {len(table)}: not of one model"
+            f"a tokenizer with ids up to {max(theirs)}, and word vectors for {len(table)} ids: not of one model"
         )
     rows = torch.tensor(theirs)
     return table[rows.clamp(min=0)] * (rows >= 0)[:, None]

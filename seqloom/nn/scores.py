@@ -98,7 +98,7 @@ class BilinearScore(Score):
 
 
 class AdditiveScore(Score):
-    """score(q, k) = w^T tanh(W_q q + W_k k)      Bahdanau et al. 2015."""
+    """score(q, k) = w^T tanh(W_q q + W_k k + b)      Bahdanau et al. 2015."""
 
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
         super().__init__(query_size, key_size, width)
@@ -107,7 +107,7 @@ class AdditiveScore(Score):
         self.w = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
     def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
-        """W_k k, once a sentence."""
+        """W_k k + b, once a sentence."""
         return self.W_k(annotations)
 
     def forward(

@@ -40,6 +40,8 @@ def open_converted(
     must = engine in CONVERTED
     if engine in ("torch", "recurrent") or (not must and not has_engine(runs[0].path)):
         return None
+    if len(runs) > 1 and must:
+        raise UsageError(f"--engine {engine}: several models answer together on the torch engine alone; leave it out")
     fault = "an ensemble needs the torch engine" if len(runs) > 1 else ""
     if engine == "ctranslate2" and not fault:
         fault = why_not(runs[0].config)

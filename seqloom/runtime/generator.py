@@ -53,9 +53,11 @@ class Generator:
         """The prompt and what follows it; `sampling`: see `stream`."""
         return prompt + "".join(self.stream(prompt, tokens, **sampling))
 
-    def translate(self, texts: list[str]) -> list[str]:
-        """What most probably follows each text, a few words: a model is checked by that."""
-        return ["".join(self.stream(text, FEW, top_k=1)) for text in texts]
+    def translate(self, texts: str | list[str]) -> Any:
+        """What most probably follows the text, or each text: a few words. A model is checked by that."""
+        if isinstance(texts, str):
+            return "".join(self.stream(texts, FEW, top_k=1))
+        return [self.translate(text) for text in texts]
 
     def hypotheses(self, *_: Any, **__: Any) -> NoReturn:
         raise UsageError("a language model goes on with a text and translates none: use `seqloom generate`")

@@ -80,9 +80,19 @@ def join(
     return joined
 
 
+def without_repeats(ranked: list[Translation]) -> list[Translation]:
+    """The first of those that read the same: tokens may differ where texts do not."""
+    first: dict[str, Translation] = {}
+    for found in ranked:
+        first.setdefault(found.text, found)
+    return [*first.values()]
+
+
 def in_words(parts: Sequence[Hypothesis], tokenizer: Tokenizer) -> Translation:
+    texts = [tokenizer.decode(part.ids) for part in parts]
     return Translation(
-        text=" ".join(tokenizer.decode(part.ids) for part in parts),
+        # A piece with its blank before it may stand first, where no text of the training data has one.
+        text=" ".join(texts if tokenizer.kind == "char" else map(str.strip, texts)),
         score=sum(part.score for part in parts) / len(parts),
         log_prob=sum(part.log_prob for part in parts),
     )

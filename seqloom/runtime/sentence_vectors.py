@@ -19,6 +19,7 @@ from seqloom.errors import ModelError
 from seqloom.models.api import Reader
 from seqloom.models.readers import mean_over
 from seqloom.runtime.folder import load_model, open_run
+from seqloom.runtime.inputs import check_text
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
@@ -40,6 +41,9 @@ class SentenceVectors:
     @torch.inference_mode()
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(texts, D). What is longer than the model reads is cut."""
+        check_text(texts, range(1, len(texts) + 1))
+        if len(texts) == 0:
+            return self.embed([""])[:0]  # no rows, and as wide as any others
         rows = [torch.tensor([BOS, *ids[: self.max_tokens], EOS]) for ids in self.tokenizer.encode_batch(texts)]
         found: list[Any] = [None] * len(rows)
         by_length = sorted(range(len(rows)), key=lambda place: len(rows[place]))

@@ -24,7 +24,7 @@ from seqloom.runtime.engines import Notice, check_request, hasten, load_torch_mo
 from seqloom.runtime.folder import open_run
 from seqloom.runtime.inputs import Warn, encode_texts
 from seqloom.runtime.members import check_members, shared_config, shared_facts
-from seqloom.runtime.parts import Part, flat, join, split_texts
+from seqloom.runtime.parts import Part, flat, join, split_texts, without_repeats
 from seqloom.runtime.parts import Translation as Translation
 from seqloom.runtime.prefixes import PrefixTexts
 from seqloom.runtime.requests import Alternatives, Engine, Request, Sample, Search
@@ -151,12 +151,12 @@ class Translator:
         warn: Warn = warnings.warn,
         **settings: Any,
     ) -> list[list[Translation]]:
-        """`num` translations of each text, best first, that differ in the first token (the one after the prefix)."""
+        """Up to `num` translations of each text, best first, that differ in the first token (after the prefix)."""
         options = self.options(beam, **settings)
         if not 1 <= num <= MOST_BEAM:
             raise UsageError(f"{num} alternatives: want 1 to {MOST_BEAM}")
         check_vocabulary(num, len(self.tokenizers.target), "alternatives")
-        return self.answer(texts, Alternatives(options, num), prefixes, lines, warn)
+        return [*map(without_repeats, self.answer(texts, Alternatives(options, num), prefixes, lines, warn))]
 
     def sample(
         self,
@@ -205,7 +205,27 @@ class Translator:
         lines = lines or range(1, len(texts) + 1)
         usual = self.facts.get("usual_tokens")
         parts = split_texts(texts, self.tokenizers, self.config, usual, request.options, prefixes, lines, warn)
-        return join(parts, self.find(request, flat(parts)), request.num, self.tokenizers.target)
+        if isinstance(request, Alternatives):
+            found = self.open_first(request, parts)
+        else:
+            found = self.find(request, flat(parts))
+        return join(parts, found, request.num, self.tokenizers.target)
+
+    def count_split(self, texts: Sequence[str]) -> int:
+        """How many of them are translated in parts, as too long or longer than what the model has seen."""
+        usual, lines = self.facts.get("usual_tokens"), range(1, len(texts) + 1)
+        parts = split_texts(
+            texts, self.tokenizers, self.config, usual, self.options(), None, lines, warn=lambda message: None
+        )
+        return sum(len(found) > 1 for found in parts)
+
+    def open_first(self, request: Alternatives, texts: list[list[Part]]) -> list[list[Hypothesis]]:
+        """Alternatives of the first part of each text; the others stand behind all of them as search finds them."""
+        later = [part for parts in texts for part in parts[1:]]
+        firsts = iter(self.find(request, [parts[0] for parts in texts if parts]))
+        others = iter(self.find(Search(request.options), later) if later else [])
+        opened = [[next(firsts), *(next(others)[:1] * request.num for _ in parts[1:])] for parts in texts if parts]
+        return [found for text in opened for found in text]
 
     def find(self, request: Request, parts: list[Part]) -> list[list[Hypothesis]]:
         lack = self.engine.lacks(request, parts)

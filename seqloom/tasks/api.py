@@ -6,7 +6,7 @@ be said, `project` makes logits of them, and the loss is
     loss = - sum_i log p(y_i)      over the places that count, and no others
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -57,12 +57,22 @@ class Task:
         """What is carried is of a step that went wrong: begin anew."""
 
 
-def token_loss(model: Speaker, hidden: Tensor, targets: Tensor, smoothing: float = 0.0) -> Loss:
-    """Cross-entropy of hidden (M, D) against targets (M,), the logits a part at a time."""
+def token_loss(model: Speaker, hidden: Tensor, targets: Tensor, smoothing: float = 0.0, first: int = 0) -> Loss:
+    """Cross-entropy of hidden (M, D) against targets (M,), the logits a part at a time.
+
+    `first`: the smallest id that can be an answer; those before it have no share in the probability.
+    """
     rows = max(1, LOGITS_AT_ONCE // model.target_vocab_size)
     losses = [
-        cross_entropy(model.project(part), wanted, smoothing)
-        for part, wanted in zip(hidden.split(rows), targets.split(rows), strict=True)
+        cross_entropy(part, wanted - first, smoothing)
+        for part, wanted in zip(logits_of(model, hidden.split(rows), first), targets.split(rows), strict=True)
     ]
     smoothed, nll = (torch.stack(sums).sum() for sums in zip(*losses, strict=True))
     return Loss(smoothed, nll, len(targets))
+
+
+def logits_of(model: Speaker, parts: Sequence[Tensor], first: int) -> Iterator[Tensor]:
+    """Cut only where there is something to cut: the gradient of a cut is one more tensor of their size."""
+    for part in parts:
+        logits = model.project(part)
+        yield logits[:, first:] if first else logits

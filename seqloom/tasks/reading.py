@@ -3,7 +3,7 @@
 src       BOS x1 .. xm EOS PAD
 tgt_out   what to say, (B,1) or as long as src; tgt_mask: where
 
-loss = - sum_i log p(y_i | x)     over the places of tgt_mask
+loss = - sum_i log p(y_i | x)     over the places of tgt_mask; labels and words share p, <pad> and its like have none
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from seqloom.data.store import Store
 from seqloom.models.api import Reader
 from seqloom.nn.loss import Loss
 from seqloom.tasks.api import Task, token_loss
-from seqloom.text.vocabulary import BOS
+from seqloom.text.vocabulary import BOS, FIRST_WORD
 
 
 class Reading(Task):
@@ -35,7 +35,7 @@ class Reading(Task):
     def loss(self, model: nn.Module, batch: Batch, smoothing: float = 0.0, progress: float = 0.0) -> Loss:
         assert isinstance(model, Reader)
         hidden = model.hidden(batch.src, batch.src_mask)[batch.tgt_mask]  # (M, D): the other places are never projected
-        return token_loss(model, hidden, batch.tgt_out[batch.tgt_mask], smoothing)
+        return token_loss(model, hidden, batch.tgt_out[batch.tgt_mask], smoothing, FIRST_WORD)
 
 
 def put_before(rows: Tensor, first: int | bool) -> Tensor:

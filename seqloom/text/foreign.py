@@ -21,16 +21,22 @@ NOBODY = -1  # a special token of ours that they lack
 
 
 class ForeignTokenizer(Tokenizer):
-    """`specials`: which of their tokens stands for <pad>, <s>, </s> and <unk>; None = none does."""
+    """`specials`: which of their tokens stands for <pad>, <s>, </s> and <unk>; None = none does.
 
-    def __init__(self, engine: tokenizers.Tokenizer, specials: Sequence[str | None]) -> None:
+    `content` is what the file held, where there is one. It is not written anew: of ids with gaps some versions of the
+    library then say on standard output, among the translations, that they might be damaged.
+    """
+
+    def __init__(self, engine: tokenizers.Tokenizer, specials: Sequence[str | None], content: str = "") -> None:
         engine.no_padding()
         engine.no_truncation()  # a text that is too long is cut or reported by us, in the open
         engine.encode_special_tokens = True  # "[SEP]" in a text is text; the file format does not store this
         self.engine = engine
         self.kind = KIND
         self.specials = tuple(specials)
-        self.content = json.dumps({KIND: self.specials, "tokenizer": json.loads(engine.to_str())}, ensure_ascii=False)
+        self.content = content or json.dumps(
+            {KIND: self.specials, "tokenizer": json.loads(engine.to_str())}, ensure_ascii=False
+        )
         self.theirs = self.renumber()  # theirs[our id] = their id
         self.ours = {their: our for our, their in reversed([*enumerate(self.theirs)])}
 
@@ -39,7 +45,8 @@ class ForeignTokenizer(Tokenizer):
         known = [their for their in found if their is not None]
         if len(known) != len(SPECIALS):
             raise ModelError(f"special tokens {list(self.specials)}: want {len(SPECIALS)} that the tokenizer has")
-        return [*known, *(their for their in range(self.engine.get_vocab_size()) if their not in known)]
+        rest = set(self.engine.get_vocab().values()) - set(known)  # not all up to the last: theirs may have gaps
+        return [*known, *sorted(rest)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         rows = self.engine.encode_batch_fast(texts, add_special_tokens=False)
@@ -72,4 +79,4 @@ class ForeignTokenizer(Tokenizer):
     @classmethod
     def from_content(cls, content: str) -> "ForeignTokenizer":
         parts = json.loads(content)
-        return cls(tokenizers.Tokenizer.from_str(json.dumps(parts["tokenizer"])), parts[KIND])
+        return cls(tokenizers.Tokenizer.from_str(json.dumps(parts["tokenizer"])), parts[KIND], content)

@@ -182,7 +182,7 @@ class Loop:
                 f"{MOST_SKIPPED_IN_A_ROW} steps in a row gave a loss or gradient that is not finite: it diverged. "
                 f"Rolled back to step {self.saved_step}: the last checkpoint from before is kept. Try a lower "
                 f"train.learning_rate (now {self.config.learning_rate:g}), a longer train.warmup "
-                f"(now {self.config.warmup}) or a lower train.clip_norm (now {self.config.clip_norm:g}) in a new --out."
+                f"(now {self.config.warmup}) or {tell_clip_norm(self.config.clip_norm)} in a new --out."
             )
 
     def report(self, nll: float, tokens: int, norm: float, rate: float) -> None:
@@ -255,6 +255,10 @@ class Loop:
         raise Interrupted(
             f"stopped after step {self.state.step}, saved. The same command goes on from there.", self.stop.exit_code
         )
+
+
+def tell_clip_norm(now: float) -> str:
+    return f"a lower train.clip_norm (now {now:g})" if now else "train.clip_norm=1 (now 0: nothing is clipped)"
 
 
 @dataclass

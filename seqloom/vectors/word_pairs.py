@@ -2,9 +2,9 @@
 
     rho = Pearson's correlation of the ranks, equals sharing the mean of theirs     (Spearman 1904)
 
-A file has two words and a number a line, with tabs, commas or blanks between; a first line without a number is a
-header, and a part of speech may stand before the number, as in SimLex-999. A pair with a word that has no vector is
-left out, and is counted.
+A file has two words and a number a line, with tabs, commas or blanks between; a first line without a number, and with
+as many cells as the next, is a header, and a part of speech may stand before the number, as in SimLex-999. A pair with
+a word that has no vector is left out, and is counted.
 """
 
 import re
@@ -51,23 +51,43 @@ class Judged:
 
 
 def read_pairs(path: Path) -> list[tuple[str, str, float]]:
-    pairs = []
+    pairs: list[tuple[str, str, float]] = []
+    header = ""  # the first line, until the next tells whether it is one
     for line, text in enumerate(read_lines(path), 1):
         if isinstance(text, Fault):
             raise DataError(f"{path}, line {line}: {text.kind}: {text.detail}.")
         if not text.strip() or text.startswith("#"):
             continue
-        parts = text.strip().split("\t") if "\t" in text else PARTS.split(text.strip())
-        if len(parts) > 3 and parts[2] in PARTS_OF_SPEECH:
-            del parts[2]
-        if len(parts) < 3 or not is_number(parts[2]) or not np.isfinite(float(parts[2])):
-            if line == 1:
-                continue  # the names of the columns
-            raise DataError(f"{path}, line {line}: {text[:60]!r}: want two words and a number.")
-        pairs.append((parts[0].strip(), parts[1].strip(), float(parts[2])))
+        pair = parse_pair(text.strip())
+        if header and not names_columns(header, text.strip()):
+            raise DataError(no_pair(path, 1, header))
+        header = text.strip() if pair is None and line == 1 else ""
+        if pair:
+            pairs.append(pair)
+        elif not header:
+            raise DataError(no_pair(path, line, text))
     if not pairs:
         raise DataError(f"{path}: no pair in it. Want two words and a number a line.")
     return pairs
+
+
+def parse_pair(text: str) -> tuple[str, str, float] | None:
+    parts = text.split("\t") if "\t" in text else PARTS.split(text)
+    if len(parts) > 3 and parts[2] in PARTS_OF_SPEECH:
+        del parts[2]
+    if len(parts) < 3 or not is_number(parts[2]) or not np.isfinite(float(parts[2])):
+        return None
+    return parts[0].strip(), parts[1].strip(), float(parts[2])
+
+
+def names_columns(header: str, text: str) -> bool:
+    """As many names as the line has cells, between the same signs: a name may hold blanks, `Word 1,Word 2,Mean`."""
+    sign = next((sign for sign in "\t,;" if sign in text), None)
+    return len(header.split(sign)) == len(text.split(sign))
+
+
+def no_pair(path: Path, line: int, text: str) -> str:
+    return f"{path}, line {line}: {text[:60]!r}: want two words and a number."
 
 
 def judge(vectors: WordVectors, pairs: list[tuple[str, str, float]], name: str) -> Judged:

@@ -1,5 +1,6 @@
 """seqloom doctor: what is wrong with these pairs, before a model learns it."""
 
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -72,6 +73,14 @@ def doctor(
         if fix:
             write_repaired(specs[0], config, reports[0], fix)
     return Checkup(reports, f"{fix}: {reports[0].kept:,} pairs; the rest in {report_file(fix)}" if fix else "")
+
+
+def doctor_command(names: Sequence[str], valid: str | None, columns: Sequence[str], task: str) -> str:
+    """The call that shows all about these files, read as they are read for this task."""
+    words = [*names, *(["--valid", valid] if valid else [])]
+    words += ["--columns", ",".join(columns)] if columns else []
+    words += ["--task", task] if task != "translate" else []
+    return f"seqloom doctor {shlex.join(words)}"
 
 
 def open_corpus(name: str, columns: str | None, stack: ExitStack, form: str = "pairs") -> CorpusSpec:

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqloom.errors import DataError, UsageError
+from seqloom.config import TASKS
+from seqloom.errors import UsageError
 from seqloom.runtime.folder import open_run
 from seqloom.workflows.decoding import Decoding
 from seqloom.workflows.evaluate_denoise import evaluate_denoise
@@ -14,6 +15,7 @@ from seqloom.workflows.evaluate_labels import evaluate_labels
 from seqloom.workflows.evaluate_language import evaluate_language
 from seqloom.workflows.evaluate_masked import evaluate_masked
 from seqloom.workflows.evaluated_pairs import read_pairs
+from seqloom.workflows.seen import count_seen, seen_warning
 
 if TYPE_CHECKING:
     from seqloom.config import DataConfig
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from seqloom.evaluate.metrics import Measurement
     from seqloom.evaluate.report import Report
     from seqloom.evaluate.testset import Item
-    from seqloom.runtime.answering import Answering
     from seqloom.runtime.translator import Translator
 
 Say = Callable[[str], None]
@@ -49,10 +50,12 @@ def evaluate(
     """The report on the model in `folder`, answering together with `others`; `say` is told what was left out or cut."""
     task = open_run(folder).config.task.name
     if measure := OF_TASK.get(task):
-        if others or (against and task not in COMPARED) or (decoding and decoding != Decoding()):
+        if others or (decoding and decoding != Decoding()):
             raise UsageError(
-                f"{folder}: only models that write an output are searched, joined or compared; leave that out"
+                f"{folder} is of the task {task}, which is measured alone and without a search: {NO_SEARCH}"
             )
+        if against and task not in COMPARED:
+            raise UsageError(f"{folder} is of the task {task}, and --against compares: {', '.join(COMPARED_AT_ALL)}")
         compared = {"against": against} if against else {}
         return measure(folder, pairs, columns=columns, threads=threads, allow_loss=allow_loss, say=say, **compared)
     from seqloom.data.corpus import CorpusSpec
@@ -82,7 +85,7 @@ def evaluate(
         about=describe(translator, outputs, len(items), load_seconds)
         | {"model": str(folder), "with": [str(member) for member in others]}
         | {"pairs": pairs, "excluded": excluded, "seen_in_training": seen},
-        warnings=seen_warning(seen, len(items)),
+        warnings=[*seen_warning(seen, len(items)), *split_warning(translator, items)],
     )
 
 
@@ -93,7 +96,9 @@ OF_TASK: dict[str, Callable[..., Any]] = {  # what is measured otherwise than tr
     "masked": evaluate_masked,
     "denoise": evaluate_denoise,
 }
-COMPARED = ("classify", "tag")  # of these: --against another model
+COMPARED = ("classify", "tag", "language")  # of these: --against another model
+COMPARED_AT_ALL = (*COMPARED, *(task for task in TASKS if task not in OF_TASK))
+NO_SEARCH = "leave further folders and the options of search out"
 
 
 def render(report: "Report") -> str:
@@ -103,6 +108,13 @@ def render(report: "Report") -> str:
     from seqloom.evaluate.render import render as as_text
 
     return as_text(report)
+
+
+def split_warning(translator: "Translator", items: list["Item"]) -> list[str]:
+    split = translator.count_split([item.source for item in items])
+    if not split:
+        return []
+    return [f"{split:,} of {len(items):,} sources are longer than the model is used to: translated by sentence."]
 
 
 def first_sentences(items: list["Item"]) -> list[str]:
@@ -164,27 +176,6 @@ def decode_items(translator: "Translator", items: list["Item"], decoding: Decodi
 
 def most_seen(folders: list[Path], translator: "Translator", sources: list[str]) -> int | None:
     """Members of an ensemble were perhaps trained on different data: the most that one of them knows."""
-    found = [count for folder in folders if (count := count_seen(folder, translator, sources)) is not None]
+    encoded = translator.tokenizers.source.encode_batch(sources)
+    found = [count for folder in folders if (count := count_seen(folder, encoded)) is not None]
     return max(found, default=None)
-
-
-def count_seen(folder: Path, translator: "Answering", sources: list[str]) -> int | None:
-    """How many of the sources are among those of the training data; None when the token store is gone."""
-    from seqloom.data.store import Store
-    from seqloom.evaluate.overlap import count_known
-
-    try:
-        store = Store.open(folder / "store")
-    except (DataError, OSError):
-        return None
-    test_ids = translator.tokenizers.source.encode_batch(sources)
-    return count_known(test_ids, store.source_lengths, lambda rows: store.take("source", rows)[0])
-
-
-def seen_warning(seen: int | None, num_items: int) -> list[str]:
-    if not seen:
-        return []
-    return [
-        f"{seen:,} of {num_items:,} sources were also in the training data: "
-        "on those the scores tell what the model remembers, not how it does on new text."
-    ]

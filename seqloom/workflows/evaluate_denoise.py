@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.errors import DataError
 from seqloom.workflows.evaluated_pairs import read_pairs
+from seqloom.workflows.seen import count_seen, seen_warning
 
 if TYPE_CHECKING:
     from seqloom.evaluate.metrics import Measurement
@@ -44,6 +45,7 @@ def evaluate_denoise(
     found = translator.search(noised)
     seconds = time.perf_counter() - start
     left = [tokenizer.decode(ids) for ids in noised]
+    seen = count_seen(folder, texts)
     return make_report(
         [
             Item((row.line,), show_noised(translator, ids), (row.source,))
@@ -55,7 +57,8 @@ def evaluate_denoise(
         known={"perplexity": measure_perplexity(translator, noised, texts)},
         about={name: translator.facts.get(name) for name in ("params", "step", "data_hash")}
         | {"model": str(folder), "pairs": pairs, "excluded": excluded, "too_long": len(rows) - len(known)}
-        | {"beam": translator.options().beam, "sentences_per_second": len(known) / seconds},
+        | {"beam": translator.options().beam, "sentences_per_second": len(known) / seconds, "seen_in_training": seen},
+        warnings=seen_warning(seen, len(texts), "texts"),
     )
 
 

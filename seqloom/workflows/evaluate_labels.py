@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seqloom.config import TASKS
 from seqloom.errors import DataError, UsageError
 from seqloom.workflows.evaluated_pairs import read_pairs
+from seqloom.workflows.seen import count_seen, seen_warning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,9 +151,7 @@ def find_new_words(folder: Path, tokenizer: "Tokenizer", texts: list[str]) -> li
 
 def tell_seen(folder: Path, reader: "Answering", texts: list[str]) -> tuple[int | None, list[str]]:
     """How many of the texts the model was trained on, and what that means."""
-    from seqloom.workflows.evaluate import count_seen, seen_warning
-
-    seen = count_seen(folder, reader, texts)
+    seen = count_seen(folder, reader.tokenizers.source.encode_batch(texts))
     return seen, seen_warning(seen, len(texts))
 
 

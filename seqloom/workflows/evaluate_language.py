@@ -2,62 +2,117 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqloom.errors import UsageError
 from seqloom.workflows.evaluated_pairs import read_pairs
+from seqloom.workflows.seen import count_seen, seen_warning
 
 if TYPE_CHECKING:
     from seqloom.data.windows import Cut
     from seqloom.evaluate.language_report import LanguageReport
     from seqloom.models.api import LanguageModel
+    from seqloom.runtime.generator import Generator
 
 LEAST_BATCH = 2048  # tokens at once, as a validation in training reads them
+LONG = 20
 Say = Callable[[str], None]
+Costs = NDArray[np.float64]
 
 
 def evaluate_language(
-    folder: Path, text: str, *, columns: str | None, threads: int | None, allow_loss: bool, say: Say
+    folder: Path,
+    text: str,
+    *,
+    columns: str | None,
+    against: Path | None = None,
+    threads: int | None,
+    allow_loss: bool,
+    say: Say,
 ) -> "LanguageReport":
     """The report on one text. Windows follow each other without gap and overlap, as in validation."""
     from seqloom.data.corpus import CorpusSpec
-    from seqloom.data.windows import StreamBatches, as_stream, cut_in_order
-    from seqloom.evaluate.language_report import LanguageReport, estimate_costs
+    from seqloom.evaluate.language_report import LanguageReport, compare_costs, estimate_costs
     from seqloom.runtime.generator import Generator
-    from seqloom.text.vocabulary import UNK
 
     spec = CorpusSpec.parse(text, columns, form="stream")
     generator = Generator.load(folder, threads)
+    lines = [pair.source for pair in read_pairs(spec, generator.config.data, allow_loss, say)[0]]
+    read = read_text(generator, lines)
+    chars = np.array([len(line) + 1 for line in lines])
+    unknown = [f"{read.unknown:,} tokens are unknown words: what they cost says little."] if read.unknown else []
+    seen, num_long = count_seen(folder, read.long_lines), len(read.long_lines)
+    about: dict[str, Any] = {name: generator.facts.get(name) for name in ("params", "step", "data_hash")}
+    about |= {"model": str(folder), "text": text, "lines": len(lines), "characters": int(chars.sum())}
+    about |= {"tokens": int(read.tokens.sum()), "unknown": read.unknown, "window": generator.config.task.window}
+    return LanguageReport(
+        about | {"seconds": read.seconds, "seen_in_training": seen},
+        estimate_costs(read.costs, read.tokens, chars),
+        estimate_costs(read.with_context, read.tokens, chars) if read.with_context is not None else {},
+        [*unknown, *seen_warning(seen, num_long, f"lines of {LONG} tokens or more")],
+        compare_costs(str(against), best_costs(read), ask_rival(against, lines), read.tokens, chars)
+        if against
+        else None,
+    )
+
+
+@dataclass(frozen=True)
+class Read:
+    """What each line cost a model, (lines,): -log p of its tokens and of its end."""
+
+    costs: Costs
+    with_context: Costs | None  # each token with at least half a window before it; None: there is no window
+    tokens: NDArray[np.int64]
+    unknown: int
+    seconds: float
+    long_lines: list[list[int]]  # short ones, names and refrains, come again in any text
+
+
+def read_text(generator: "Generator", lines: list[str]) -> Read:
+    from seqloom.data.windows import StreamBatches, as_stream, cut_in_order
+    from seqloom.text.vocabulary import UNK
+
     config, model = generator.config, generator.model
-    lines = [pair.source for pair in read_pairs(spec, config.data, allow_loss, say)[0]]
     encoded = generator.tokenizer.encode_batch(lines)
     window, rows = config.task.window, max(1, max(config.train.batch_tokens, LEAST_BATCH) // config.task.window)
     stream = as_stream(encoded, generator.tokenizer.line_end)
     batches = StreamBatches(stream, window, rows, carries=model.context == 0, seed=None)
-    sizes = np.array([len(ids) + 1 for ids in encoded]), np.array([len(line) + 1 for line in lines])
+    tokens = np.array([len(ids) + 1 for ids in encoded])
     began = time.perf_counter()
     costs = cost_of_tokens(model, batches, batches.epoch(0))
     seconds = time.perf_counter() - began
-    with_context = {}
+    with_context = None
     if model.context:
         cuts = cut_in_order(len(costs), window, rows, stride=max(1, window // 2))
-        with_context = estimate_costs(by_line(cost_of_tokens(model, batches, cuts), sizes[0]), *sizes)
+        with_context = by_line(cost_of_tokens(model, batches, cuts), tokens)
     unknown = sum(ids.count(UNK) for ids in encoded)
-    about: dict[str, Any] = {name: generator.facts.get(name) for name in ("params", "step", "data_hash")}
-    about |= {"model": str(folder), "text": text, "lines": len(lines), "characters": int(sizes[1].sum())}
-    about |= {"tokens": len(costs), "unknown": unknown, "window": window, "seconds": seconds}
-    warnings = [f"{unknown:,} tokens are unknown words: what they cost says little."] if unknown else []
-    return LanguageReport(about, estimate_costs(by_line(costs, sizes[0]), *sizes), with_context, warnings)
+    return Read(by_line(costs, tokens), with_context, tokens, unknown, seconds, [x for x in encoded if len(x) >= LONG])
 
 
-def by_line(costs: NDArray[np.float64], tokens: NDArray[Any]) -> NDArray[np.float64]:
+def best_costs(read: Read) -> Costs:
+    """With all the context a model can have: a window's edge is no fault of the model."""
+    return read.costs if read.with_context is None else read.with_context
+
+
+def ask_rival(folder: Path, lines: list[str]) -> Costs:
+    from seqloom.runtime.folder import read_config
+    from seqloom.runtime.generator import Generator
+
+    if (task := read_config(folder).task.name) != "language":
+        raise UsageError(f"--against {folder}: a model of the task {task}; want one of the task language")
+    return best_costs(read_text(Generator.load(folder), lines))
+
+
+def by_line(costs: Costs, tokens: NDArray[Any]) -> Costs:
     return np.add.reduceat(costs, np.cumsum(tokens) - tokens)
 
 
-def cost_of_tokens(model: "LanguageModel", batches: Any, cuts: list["Cut"]) -> NDArray[np.float64]:
+def cost_of_tokens(model: "LanguageModel", batches: Any, cuts: list["Cut"]) -> Costs:
     """-log p of each token of the text; of a token in two windows that in the earlier one, where more is before it."""
     import torch
 

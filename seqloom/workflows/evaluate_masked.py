@@ -71,10 +71,12 @@ def ask(reader: "GapFiller", texts: Sequence[str]) -> "np.ndarray[Any, Any]":
         for number, batch in enumerate(batches_of(reader, texts)):
             torch.manual_seed(SEED + number)
             asked = hide(batch, reader.config.task.hide, vocab_size).to(reader.device)
-            logits = reader.model.project(reader.model.hidden(asked.src, asked.src_mask)[asked.tgt_mask])
-            wanted = asked.tgt_out[asked.tgt_mask]
+            logits = reader.model.project(reader.model.hidden(asked.src, asked.src_mask)[asked.tgt_mask])[
+                :, FIRST_WORD:
+            ]
+            wanted = asked.tgt_out[asked.tgt_mask] - FIRST_WORD
             nll = torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
-            found = logits[:, FIRST_WORD:].argmax(-1) + FIRST_WORD == wanted
+            found = logits.argmax(-1) == wanted
             owner = asked.indices[asked.tgt_mask.nonzero()[:, 0]]
             told = torch.stack([torch.ones_like(nll), found.float(), nll], 1)
             np.add.at(counts, owner.cpu().numpy(), told.double().cpu().numpy())

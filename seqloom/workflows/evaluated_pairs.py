@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from seqloom.config import TASKS
 from seqloom.errors import DataError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ def read_pairs(
     from seqloom.data.corpus import Pair, checked_rows
     from seqloom.data.doctor import account
     from seqloom.data.findings import Finding
+    from seqloom.workflows.doctor import doctor_command
 
     pairs: list[Pair] = []
     faults: dict[str, Finding] = {}
@@ -27,7 +29,9 @@ def read_pairs(
             faults.setdefault(row.kind, Finding(row.kind)).add(row.line, row.detail)
     found = account(spec, len(pairs), faults, allow_loss)
     if found.hard:
-        raise DataError(f"{found.render()}\n`seqloom doctor {spec.name}` tells more; nothing was evaluated.")
+        task = next(task for task, (form, _) in TASKS.items() if form == spec.form)  # the first reads as all of them do
+        command = doctor_command([spec.name], None, spec.columns, task)
+        raise DataError(f"{found.render()}\n`{command}` tells more; nothing was evaluated.")
     if found.findings:
         say(found.render())
     return pairs, found.unusable

@@ -1,6 +1,5 @@
 """From what the user named to checked, tokenised pairs; every pair that is not used is accounted for."""
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -8,17 +7,20 @@ from seqloom.config import Config
 from seqloom.data.corpus import CorpusSpec, parse_mix, spool_stdin, usable_pairs
 from seqloom.data.doctor import compare, examine_alone, examine_held_out
 from seqloom.data.forms import LABELS, ONE_COLUMN
+from seqloom.data.label_checks import compare_labels
 from seqloom.data.lines import STDIN
 from seqloom.data.prepare import prepare, wanted_data_hash
 from seqloom.data.store import Store
 from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.runtime.folder import read_facts
+from seqloom.runtime.reading import cut_at_words
 from seqloom.text.labels import learn_labels
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import SPECIALS
 from seqloom.train.progress import make_progress
 from seqloom.workflows.chat import TURN
+from seqloom.workflows.doctor import doctor_command
 from seqloom.workflows.resume import check_same_data
 
 Tell = Callable[[str], None]
@@ -80,8 +82,9 @@ def gather_data(
         tokenizers.save(folder)
     with make_progress("encoding", unit="pair", quiet=quiet) as progress:
         stores = prepare(
-            folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs, progress.update
-        )
+            folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs, progress.update,
+            allow_loss, cut_at_words,
+        )  # fmt: skip
     tell(f"training: {stores[0].account.render()}")
     if stores[1].held_out:
         tell(f"validation: no --valid given, so {len(stores[1]):,} of these pairs are held out")
@@ -111,10 +114,13 @@ def refuse_bad_data(
     held_out = examine_held_out(config.data, valid, None, allow_loss)
     corpora = [examine_alone(spec, config.data, allow_loss) for spec in specs]
     reports = [*corpora, *held_out.values()]
+    if specs[0].form in LABELS:
+        compare_labels(corpora, held_out)
     if bad := [report for report in reports if report.hard]:
-        names = [spec.name for spec in specs] + (["--valid", valid.name] if valid else [])
+        names = [spec.name for spec in specs]
+        command = doctor_command(names, valid.name if valid else None, specs[0].columns, config.task.name)
         found = "\n".join(report.render() for report in bad)
-        raise DataError(f"{found}\n`seqloom doctor {shlex.join(names)}` shows all; nothing was trained.")
+        raise DataError(f"{found}\n`{command}` shows all; nothing was trained.")
     for report in corpora:
         compare(report, held_out)
     for report in reports:

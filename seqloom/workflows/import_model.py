@@ -13,12 +13,14 @@ from seqloom.errors import ModelError
 from seqloom.text.vocabulary import BOS, NEVER, PAD, SPECIALS
 from seqloom.workflows.import_public import (
     ACTIVATIONS,
+    MARIAN,
     WEIGHTS,
     Numbers,
+    check_weights,
     import_public,
     read_json,
-    refuse_pickles,
 )
+from seqloom.workflows.left_out import describe_left_out
 from seqloom.workflows.new_folder import check_new
 
 if TYPE_CHECKING:
@@ -33,15 +35,16 @@ SHARED = (
     "model.decoder.embed_tokens.weight",
     "lm_head.weight",
 )
+BIAS = "final_logits_bias"
 
 
 def import_model(folder: Path, out: Path) -> dict[str, Any]:
     """Write the model of `folder` into `out`; what run.json says of it."""
     about = read_json(folder / "config.json")
-    if about.get("model_type") != "marian":
+    if about.get("model_type") != MARIAN:
         return import_public(folder, out)
     check_new(out)
-    refuse_pickles(folder)
+    check_weights(folder)
     config = marian_settings(Numbers(folder / "config.json", about), about)
     vocabulary, theirs = read_vocabulary(folder)
     if (begin := about.get("decoder_start_token_id", theirs[PAD])) != theirs[PAD]:
@@ -113,7 +116,7 @@ def write_folder(
     import numpy as np
     from safetensors.numpy import save_file
 
-    from seqloom.runtime.hugging_face import alternate, from_hugging_face, take
+    from seqloom.runtime.hugging_face import alternate, from_hugging_face, names, take
     from seqloom.workflows.finish import write_facts
 
     found = read_arrays(folder / WEIGHTS)
@@ -122,9 +125,9 @@ def write_folder(
         raise ModelError(
             f"{folder / WEIGHTS}: word vectors of shape {list(table.shape)} do not fit vocab.json, d_model"
         )
-    bias = take({"final_logits_bias": np.zeros(len(table), np.float32), **found}, "final_logits_bias").flatten()
+    bias = take({BIAS: np.zeros(len(table), np.float32), **found}, BIAS).flatten()
     if len(bias) != len(table):
-        raise ModelError(f"{folder / WEIGHTS}: final_logits_bias has {len(bias)} numbers for {len(table)} words")
+        raise ModelError(f"{folder / WEIGHTS}: {BIAS} has {len(bias)} numbers for {len(table)} words")
     bias = bias[theirs]
     bias[BOS] = NEVER
     ours = from_hugging_face(found, config)
@@ -133,9 +136,12 @@ def write_folder(
     out.mkdir(parents=True, exist_ok=True)
     tokenizers.save(out)
     (out / "config.toml").write_text(dump_config(config), "utf-8")
+    taken = {f"{part}.{kind}" for _, parts in names(config) for part in parts for kind in ("weight", "bias")}
+    left = found.keys() - taken - {*SHARED, BIAS}
+    left_out = describe_left_out(name.removeprefix("model.") for name in left)
     facts = {
         "params": sum(tensor.size for tensor in ours.values()), "step": 0, "finished": True, "weights": "imported",
-        "origin": folder.name,
+        "origin": folder.name, **({"left_out": left_out} if left_out else {}),
     }  # fmt: skip
     write_facts(out, facts)
     save_file(ours, out / WEIGHTS, metadata={"format": "pt"})

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.config import Config, TrainConfig, build_config, dump_config
-from seqloom.errors import ModelError, did_you_mean
+from seqloom.errors import ModelError
+from seqloom.workflows.left_out import describe_left_out
 from seqloom.workflows.new_folder import check_new
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from seqloom.text.foreign import ForeignTokenizer
 
 WEIGHTS = "model.safetensors"
+SHARDS = ("model.safetensors.index.json", "model-*-of-*.safetensors")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 MOST = 10**6  # of any size in config.json
 
@@ -31,6 +33,7 @@ class Kind:
     settings: Callable[["Numbers"], dict[str, dict[str, Any]]]  # config.json -> our settings
     specials: Callable[[Mapping[str, Any]], tuple[str | None, ...]]  # <pad> <s> </s> <unk> in their words
     weights: str  # the function of models.imported
+    prefix: str  # before the names of all tensors where the model has a head
     lacks: str = ""  # what of the published model has no place in ours
 
 
@@ -129,9 +132,12 @@ def token_text(token: Any) -> str | None:
 
 
 KINDS = {
-    "bert": Kind(bert_settings, bert_specials, "from_bert", lacks="the layer before its prediction of hidden words"),
-    "gpt2": Kind(gpt2_settings, gpt2_specials, "from_gpt2"),
+    "bert": Kind(
+        bert_settings, bert_specials, "from_bert", "bert.", lacks="the layer before its prediction of hidden words"
+    ),
+    "gpt2": Kind(gpt2_settings, gpt2_specials, "from_gpt2", "transformer."),
 }
+MARIAN = "marian"  # which `import_model` reads
 
 
 def import_public(folder: Path, out: Path) -> dict[str, Any]:
@@ -139,10 +145,13 @@ def import_public(folder: Path, out: Path) -> dict[str, Any]:
     check_new(out)
     about = read_json(folder / "config.json")
     name = about.get("model_type")
-    if name not in KINDS:
-        near = did_you_mean(str(name), KINDS)
-        raise ModelError(f"{folder / 'config.json'}: model_type {name!r}: can be imported: {', '.join(KINDS)}.{near}")
-    refuse_pickles(folder)
+    if not isinstance(name, str) or name not in KINDS:
+        # Without a guess at what was meant: a program wrote this name, and roberta is no slip for bert.
+        known = ", ".join((*KINDS, MARIAN))
+        raise ModelError(
+            f"{folder / 'config.json'}: model_type {name!r} cannot be imported; the types that can: {known}"
+        )
+    check_weights(folder)
     kind = KINDS[name]
     tokenizer = read_tokenizer(folder, kind)
     table = kind.settings(Numbers(folder / "config.json", about))
@@ -150,13 +159,20 @@ def import_public(folder: Path, out: Path) -> dict[str, Any]:
     table["train"] = {"batch_tokens": max(TrainConfig().batch_tokens, table["model"]["max_length"])}
     table["text"] = {"tokenizer": "foreign", "vocab_size": len(tokenizer), "joint": True}
     config = build_config(table, where=str(folder / "config.json"))
-    tensors = read_tensors(folder / WEIGHTS, kind, tokenizer, config.model.layers)
-    return write_folder(out, config, tokenizer, tensors, folder, kind.lacks)
+    tensors, left_out = read_tensors(folder / WEIGHTS, kind, tokenizer, config.model.layers)
+    without = {name: said for name, said in (("lacks", kind.lacks), ("left_out", left_out)) if said}
+    return write_folder(out, config, tokenizer, tensors, folder, without)
 
 
-def refuse_pickles(folder: Path) -> None:
+def check_weights(folder: Path) -> None:
+    """There is one file of weights, and it is no pickle."""
     if (folder / WEIGHTS).is_file():
         return
+    if shards := [file for pattern in SHARDS for file in sorted(folder.glob(pattern))]:
+        raise ModelError(
+            f"{shards[0]}: the weights are in several files, want one, {WEIGHTS}. Join them: load the model in "
+            'transformers and write it again, `model.save_pretrained(DIR, max_shard_size="100GB")`.'
+        )
     pickles = sorted(file.name for pattern in PICKLES for file in folder.glob(pattern))
     if pickles:
         raise ModelError(
@@ -199,22 +215,29 @@ def read_tokenizer(folder: Path, kind: Kind) -> "ForeignTokenizer":
     return ForeignTokenizer(engine, specials)
 
 
-def read_tensors(file: Path, kind: Kind, tokenizer: "ForeignTokenizer", layers: int) -> dict[str, "Tensor"]:
+def read_tensors(file: Path, kind: Kind, tokenizer: "ForeignTokenizer", layers: int) -> tuple[dict[str, "Tensor"], str]:
+    """Ours, and what of theirs is not among them."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     from seqloom.models import imported
 
     try:
-        found = load_file(file)
+        found = imported.PublicTensors(load_file(file), kind.prefix, file)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{file}: damaged or cut short ({error}). Fetch it again.") from None
-    convert: Callable[[Any, Sequence[int], int], dict[str, Tensor]] = getattr(imported, kind.weights)
-    return convert(found, tokenizer.theirs, layers)
+    convert: Callable[[imported.PublicTensors, Sequence[int], int], dict[str, Tensor]] = getattr(imported, kind.weights)
+    ours = convert(found, tokenizer.theirs, layers)
+    return ours, describe_left_out(found.left)
 
 
 def write_folder(
-    out: Path, config: Config, tokenizer: "ForeignTokenizer", tensors: dict[str, "Tensor"], origin: Path, lacks: str
+    out: Path,
+    config: Config,
+    tokenizer: "ForeignTokenizer",
+    tensors: dict[str, "Tensor"],
+    origin: Path,
+    without: dict[str, str],
 ) -> dict[str, Any]:
     import torch
 
@@ -234,7 +257,7 @@ def write_folder(
     (out / "config.toml").write_text(dump_config(config), "utf-8")
     facts = {
         "params": sum(parameter.numel() for parameter in model.parameters()), "step": 0, "finished": True,
-        "weights": "imported", "origin": str(origin.name), **({"lacks": lacks} if lacks else {}),
+        "weights": "imported", "origin": str(origin.name), **without,
     }  # fmt: skip
     write_facts(out, facts)
     save_weights(model, out / WEIGHTS)

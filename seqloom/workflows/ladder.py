@@ -5,7 +5,8 @@ Each rung is an ordinary run folder in DIR, so the same command again goes on wh
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
@@ -13,7 +14,7 @@ from typing import Any
 
 import torch
 
-from seqloom.config import idle_overrides, load_config
+from seqloom.config import load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import Interrupted, ModelError, TrainingError, UsageError
 from seqloom.evaluate.ladder_tables import step_table
@@ -24,13 +25,15 @@ from seqloom.text.sides import Tokenizers
 from seqloom.train.clock import parse_duration
 from seqloom.train.lock import run_lock
 from seqloom.train.progress import clock
+from seqloom.workflows.ladder_finished import finished_others, in_order
 from seqloom.workflows.ladder_report import Ladder, write_report
 from seqloom.workflows.ladder_rungs import Rung, choose_rungs
 from seqloom.workflows.ladder_scores import known_scores, read_test, score_rung
+from seqloom.workflows.ladder_settings import refuse_one_idea_for_all, settings_of, settle_rung
 from seqloom.workflows.ladder_tokenizer import make_tokenizer
 from seqloom.workflows.recipes import find_recipe
 from seqloom.workflows.resume import check_same_settings
-from seqloom.workflows.settings import is_of_text, settle_config
+from seqloom.workflows.settings import is_of_text
 from seqloom.workflows.train import train
 
 Tell = Callable[[str], None]
@@ -54,17 +57,20 @@ def ladder(
 ) -> dict[str, Any]:
     """Train each rung for `budget` into out/<rung>, translate the test set, write out/report.*; the report.
 
-    rungs: names with commas between, all by default (`ladder_rungs`); overrides: "a.b=value" for every rung.
+    rungs: names with commas between, all by default (`ladder_rungs`); overrides: "a.b=value" for every rung. Finished
+    rungs of an earlier call in `out` are in the report too (`ladder_finished`).
     """
     chosen = choose_rungs(rungs)
     refuse_stdin(pairs, test, valid)
+    refuse_one_idea_for_all(chosen, overrides)
     configs = [load_config(find_recipe(rung.recipe), overrides) for rung in chosen]  # every fault, before any work
     seconds = parse_duration(budget) if isinstance(budget, str) else budget
     tell: Tell = (lambda text: None) if quiet else partial(print, file=sys.stderr, flush=True)
     folder = Path(out)
     if (folder / "config.toml").exists():
         raise UsageError(f"{folder} is the folder of one model; choose another --out: each rung gets a folder in it.")
-    with run_lock(folder), saying_how_to_go_on(folder):
+    made_here = not folder.exists()
+    with run_lock(folder), leaving_no_empty_folder(folder, made_here), saying_how_to_go_on(folder):
         test_set = read_test(test, columns, configs[0], allow_loss, tell)
         corpus = CorpusSpec.parse(pairs, columns)
         held_out = CorpusSpec.parse(valid, columns) if valid else None
@@ -73,12 +79,14 @@ def ladder(
         settings += [f"train.seed={seed}", *([] if threads is None else [f"train.threads={threads}"])]
         about = Ladder(folder, chosen, pairs, valid, test_set, seconds, seed)
         check_rungs(about, corpus, settings, tokenizers)
+        others = finished_others(about, corpus, held_out, settings, tokenizers, tell)
         tell(f"{len(chosen)} rungs of {clock(seconds)}: about {clock(seconds * len(chosen))} and the translating")
         same_for_all = {
             "valid": valid, "budget": seconds, "columns": columns, "tokenizer": folder, "allow_loss": allow_loss,
             "quiet": quiet,
         }  # fmt: skip
-        return climb(about, settings, same_for_all, tell)
+        whole = replace(about, rungs=in_order(chosen, others))
+        return climb(whole, chosen, settings, same_for_all, tell)
 
 
 def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], tokenizers: Tokenizers) -> None:
@@ -87,8 +95,7 @@ def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], toke
     for rung in about.rungs:
         folder = about.out / rung.name
         try:
-            own = settings_of(rung, settings)
-            config = settle_config(folder, [corpus], rung.recipe, own, about.budget, about.out, lambda text: None)
+            config = settle_rung(about, rung, corpus, settings)
             if config.train.init:  # takes its shape from another model: `train` looks at that
                 continue
             if (folder / "config.toml").exists():
@@ -100,20 +107,19 @@ def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], toke
             raise type(error)(f"rung {rung.name}: {error}") from None
 
 
-def settings_of(rung: Rung, overrides: Sequence[str]) -> list[str]:
-    """What of the settings for every rung this one can read: a recurrent network has no heads."""
-    idle = idle_overrides(load_config(find_recipe(rung.recipe), overrides), overrides)
-    return [override for override in overrides if override not in idle]
+def climb(
+    about: Ladder, chosen: Sequence[Rung], settings: Sequence[str], same_for_all: dict[str, Any], tell: Tell
+) -> dict[str, Any]:
+    """Rung after rung, the report anew after each; one that gives up is reported, and the others go on.
 
-
-def climb(about: Ladder, settings: Sequence[str], same_for_all: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Rung after rung, the report anew after each; one that gives up is reported, and the others go on."""
+    about.rungs are those of the report; the chosen ones among them are trained.
+    """
     known = {rung.name: known_scores(about.out / rung.name, about.test) for rung in about.rungs}
     scores = {name: found for name, found in known.items() if found}
     failures: dict[str, str] = {}
     document: dict[str, Any] = {}
-    for number, rung in enumerate(about.rungs, 1):
-        tell(f"\nrung {number} of {len(about.rungs)}: {rung.name} (recipe {rung.recipe})")
+    for number, rung in enumerate(chosen, 1):
+        tell(f"\nrung {number} of {len(chosen)}: {rung.name} (recipe {rung.recipe})")
         try:
             own = settings_of(rung, settings)
             train(about.pairs, out=about.out / rung.name, recipe=rung.recipe, overrides=own, **same_for_all)
@@ -130,6 +136,19 @@ def climb(about: Ladder, settings: Sequence[str], same_for_all: dict[str, Any], 
 def refuse_stdin(*names: str | None) -> None:
     if any(name is not None and "-" in name.split(",") for name in names):
         raise UsageError("-: the ladder reads its data once a rung. Write standard input to a file and name that.")
+
+
+@contextmanager
+def leaving_no_empty_folder(folder: Path, made_here: bool) -> Iterator[None]:
+    """A ladder that is refused leaves no trace. Inside the lock: after it, another call may be at work in there."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # Windows keeps a file that is open, and so the folder
+            if made_here and [entry.name for entry in folder.iterdir()] == ["lock"]:
+                (folder / "lock").unlink()
+                folder.rmdir()
+        raise
 
 
 @contextmanager

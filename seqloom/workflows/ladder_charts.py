@@ -1,4 +1,4 @@
-"""Which charts the ladder's report has: scores by rung, BLEU by source length, loss by minutes."""
+"""Which charts the ladder's report has: scores by rung and by source length, loss by minutes."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ def draw_charts(document: dict[str, Any]) -> dict[str, bytes]:
     metric = main_metric(document)
     charts = {SCORES_CHART: draw_bars([bar_of(row, metric) for row in done], f"{NAMES[metric]}, 95 % intervals")}
     buckets = done[0]["beam"]["by_length"]
-    if (lines := length_lines(done)) and len(buckets) > 1:
+    if (lines := length_lines(done, metric)) and len(buckets) > 1:
         ticks = [span(bucket) for bucket in buckets]
-        charts[LENGTH_CHART] = draw_lines(lines, f"{buckets[0]['unit']} of the source", "BLEU", ticks)
+        charts[LENGTH_CHART] = draw_lines(lines, f"{buckets[0]['unit']} of the source", NAMES[metric], ticks)
     if curves := {row["name"]: row["curve"] for row in done if row["curve"]}:
         charts[LOSS_CHART] = draw_lines(curves, "minutes", "validation loss")
     return charts
@@ -30,16 +30,16 @@ def bar_of(row: Row, metric: str) -> Bar:
     return Bar(row["name"], row["family"], found["score"], found["low"], found["high"])
 
 
-def length_lines(done: list[Row]) -> dict[str, Points]:
+def length_lines(done: list[Row], metric: str) -> dict[str, Points]:
     """The best rung of each family, by validation loss: a line each, without the lengths of very few sentences."""
     families: dict[str, list[Row]] = {}
     for row in done:
         families.setdefault(row["family"], []).append(row)
     best = [min(rows, key=lambda row: row["valid_loss"]) for rows in families.values()]
-    lines = {f"{row['family']}: {row['name']}": length_points(row) for row in best}
+    lines = {f"{row['family']}: {row['name']}": length_points(row, metric) for row in best}
     return {name: points for name, points in lines.items() if points}
 
 
-def length_points(row: Row) -> Points:
+def length_points(row: Row, metric: str) -> Points:
     buckets = row["beam"]["by_length"]
-    return [(place, bucket["bleu"]) for place, bucket in enumerate(buckets) if bucket["sentences"] >= FEWEST]
+    return [(place, bucket[metric]) for place, bucket in enumerate(buckets) if bucket["sentences"] >= FEWEST]

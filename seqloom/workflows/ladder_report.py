@@ -1,27 +1,31 @@
 """The ladder's report: one document gathered from the run folders, and the files made of it."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from seqloom import __version__
 from seqloom.evaluate.ladder_pages import to_html, to_markdown
 from seqloom.evaluate.ladder_papers import PUBLISHED
-from seqloom.evaluate.ladder_tables import make_blocks, title_of
+from seqloom.evaluate.ladder_tables import Row, done_rows, make_blocks, title_of
+from seqloom.evaluate.metrics import exact_match
+from seqloom.evaluate.report import bucket_by_length
 from seqloom.explain.charts import can_draw
 from seqloom.runtime.folder import read_config, read_facts
 from seqloom.train.durable import replace_file
 from seqloom.workflows.ladder_charts import draw_charts
+from seqloom.workflows.ladder_machine import describe_machine
 from seqloom.workflows.ladder_rungs import Rung, step_before
 from seqloom.workflows.ladder_scores import SEARCHES, Scores, TestSet, differences
 from seqloom.workflows.recipes import find_recipe, first_line
 from seqloom.workflows.resume import flatten
 
-FORMAT = 1
+FORMAT = 2
 NOT_FOR_THE_REPORT = ("outputs", "worst", "against", "warnings")  # they stay in the rung's scores.json
+FAR = 1 / 3  # from the usual share of the machine; cells and scores alone make smaller differences too
 
 
 @dataclass(frozen=True)
@@ -67,22 +71,54 @@ def gather(about: Ladder, scores: Mapping[str, Scores], failures: Mapping[str, s
         if rung.name in failures:
             row |= {"status": "failed", "reason": failures[rung.name]}
         elif rung.name in scores:
-            row |= {"status": "done", **describe_run(about.out / rung.name), **describe_scores(scores[rung.name])}
+            row |= {"status": "done", **describe_run(about.out / rung.name)}
+            row |= describe_scores(scores[rung.name], about.test)
             row["against"] = compare_with_before(about, rung, done, scores)
         rows.append({"status": "waiting", **row})
-    warnings = {text for rung in done for text in scores[rung.name][next(iter(SEARCHES))]["warnings"]}
-    return {
+    document: dict[str, Any] = {
         "format": FORMAT, "version": __version__, "pairs": about.pairs, "valid": about.valid, "test": about.test.name,
         "test_hash": about.test.hash, "sentences": len(about.test.items), "budget_seconds": about.budget,
-        "seed": about.seed, "rungs": rows, "warnings": sorted(warnings),
+        "seed": about.seed, "machine": describe_machine(), "rungs": rows,
         "published": [asdict(row) for row in PUBLISHED],
     }  # fmt: skip
+    return {**document, "warnings": gather_warnings(done_rows(document), scores)}
+
+
+def gather_warnings(done: Sequence[Row], scores: Mapping[str, Scores]) -> dict[str, list[str]]:
+    """rung -> what to know of its numbers; a rung without any is not there."""
+    main, unequal = next(iter(SEARCHES)), unequal_shares(done)
+    found = {row["name"]: [*scores[row["name"]][main]["warnings"], *unequal.get(row["name"], ())] for row in done}
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def unequal_shares(done: Sequence[Row]) -> dict[str, list[str]]:
+    """rung -> a warning, where it had far less or more of the machine than is usual in its family.
+
+    The budget is wall clock: what else runs on the machine takes from the rung at hand and from no other.
+    """
+    families: dict[str, dict[str, float]] = {}
+    for row in done:
+        if row["mfu"]:
+            families.setdefault(row["family"], {})[row["name"]] = row["mfu"]
+    found = {}
+    for family, shares in families.items():
+        usual = median(shares.values())
+        for name, share in shares.items():
+            if abs(share - usual) > FAR * usual:
+                found[name] = [
+                    f"it used {share:.1%} of the machine's peak (MFU), and the median of its family ({family}) is "
+                    f"{usual:.1%}: other work on the machine probably took time from "
+                    f"{'it' if share < usual else 'the others'}, and the same minutes were not the same work."
+                ]
+    return found
 
 
 def describe_run(folder: Path) -> dict[str, Any]:
     """What training cost and reached, from run.json, config.toml and the log."""
     facts, config, events = read_facts(folder), read_config(folder), read_events(folder)
-    speeds = [event["tokens_per_second"] for event in events if event.get("event") == "train"]
+    updates = [event for event in events if event.get("event") == "train"]
+    speeds = [event["tokens_per_second"] for event in updates]
+    shares = [event["mfu"] for event in updates if event.get("mfu")]  # 0: the machine's speed was not known
     curve = [
         [round(event["seconds"] / 60, 3), event["loss"]]
         for event in events
@@ -93,6 +129,7 @@ def describe_run(folder: Path) -> dict[str, Any]:
         "tokens_per_second": median(speeds or [facts["tokens"] / facts["seconds"]]), "valid_loss": facts["valid_loss"],
         "weights": facts["weights"], "threads": config.train.threads, "tokenizer": asdict(config.text),
         "languages": [config.data.source_lang, config.data.target_lang], "curve": curve,
+        "mfu": fmean(shares) if shares else None,
     }  # fmt: skip
 
 
@@ -101,11 +138,19 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def describe_scores(scores: Scores) -> dict[str, Any]:
-    return {
+def describe_scores(scores: Scores, test: TestSet) -> dict[str, Any]:
+    kept = {
         search: {name: value for name, value in scores[search].items() if name not in NOT_FOR_THE_REPORT}
         for search in SEARCHES
     }
+    return {search: {**kept[search], "by_length": exact_by_length(scores[search], test)} for search in SEARCHES}
+
+
+def exact_by_length(found: Scores, test: TestSet) -> list[Row]:
+    """The scores by length with exact match beside BLEU and chrF: for single words that is what is shown."""
+    measured = {"exact_match": exact_match(found["outputs"], test.references)}
+    buckets = bucket_by_length([item.source for item in test.items], measured)
+    return [{**known, **bucket.scores} for known, bucket in zip(found["by_length"], buckets, strict=True)]
 
 
 def compare_with_before(

@@ -24,7 +24,8 @@ from seqloom.evaluate.testset import Item, fingerprint
 from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
 from seqloom.runtime.translator import Translator
 from seqloom.train.durable import replace_file
-from seqloom.workflows.evaluate import Say, count_seen, read_items, seen_warning, translate_items
+from seqloom.workflows.evaluate import Say, read_items, translate_items
+from seqloom.workflows.seen import count_seen, seen_warning
 
 FILE, FORMAT = "scores.json", 2
 SEARCHES = {"beam": 5, "greedy": 1}  # the first is what rungs are compared by
@@ -54,7 +55,8 @@ def score_rung(folder: Path, test: TestSet, say: Say) -> Scores:
         return known
     translator = Translator.load(folder)
     language = translator.config.data.target_lang
-    seen = count_seen(folder, translator, [item.source for item in test.items])
+    encoded = translator.tokenizers.source.encode_batch([item.source for item in test.items])
+    seen = count_seen(folder, encoded)
     scores: Scores = {"format": FORMAT, "test_hash": test.hash, "weights": file_hash(folder / WEIGHTS)}
     scores |= {"target_lang": language, "seen_in_training": seen}
     for name, beam in SEARCHES.items():

@@ -23,6 +23,18 @@ class PrefixLines:
         self.lines = read_prefixes(file) if file is not None else None
         self.taken = 0
 
+    def check_number(self, file: Path) -> None:
+        """As many prefixes as the file has lines, or an error."""
+        from seqloom.data.lines import read_lines
+
+        assert self.file is not None
+        wanted, got = (sum(1 for _ in read_lines(one)) for one in (file, self.file))
+        if wanted != got:
+            raise DataError(
+                f"{self.file}: {got:,} lines, but {file} has {wanted:,}: want one prefix for each line, "
+                "empty where an output is free."
+            )
+
     def take(self, number: int) -> str | list[str] | None:
         if self.lines is None:
             return self.text

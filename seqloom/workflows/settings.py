@@ -18,12 +18,16 @@ from seqloom.workflows.recipes import find_recipe
 
 def early_settings(folder: Path, recipe: str | Path | None, overrides: Sequence[str]) -> dict[str, Any]:
     """What the settings will say, before any data is read and unchecked: `settle_config` tells what is wrong."""
-    saved = folder / "config.toml"
-    file = find_recipe(str(recipe)) if recipe else saved if saved.is_file() else None
+    file = find_recipe(str(recipe)) if recipe else saved_settings(folder)
     table = read_toml(file) if file else {}
     for override in overrides:
         apply_override(table, override, [])
     return table
+
+
+def saved_settings(folder: Path) -> Path | None:
+    """Those of a run that has begun; of one that was refused before, nothing holds."""
+    return folder / "config.toml" if (folder / "run.json").is_file() else None
 
 
 def find_task(folder: Path, recipe: str | Path | None, overrides: Sequence[str]) -> str:
@@ -46,10 +50,8 @@ def settle_config(
 
     A budget takes the place of the recipe's own limits; those given by hand hold beside it.
     """
-    saved, given = folder / "config.toml", overrides
-    if recipe is None and saved.is_file():
-        file = saved
-    elif recipe is None:
+    given, file = overrides, find_recipe(str(recipe)) if recipe else saved_settings(folder)
+    if file is None:
         about_data = [
             override
             for override in overrides
@@ -59,8 +61,6 @@ def settle_config(
         choice = choose_recipe(find_task(folder, None, overrides), specs, load_config(None, about_data).data, begun)
         tell(f"recipe {choice.recipe}: {choice.reason}. Another one: --recipe (`seqloom recipes` lists them)")
         file, overrides = find_recipe(choice.recipe), [*choice.settings, *overrides]
-    else:
-        file = find_recipe(str(recipe))
     config = load_config(file, overrides)
     refuse_idle(config, given)
     if tokenizer:

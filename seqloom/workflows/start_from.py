@@ -19,7 +19,7 @@ from seqloom.nn.adapter import add_adapters
 from seqloom.runtime.folder import RunFolder, load_model, open_run, read_config
 from seqloom.text.sides import Tokenizers
 from seqloom.train.durable import replace_file
-from seqloom.train.rates import freeze
+from seqloom.train.rates import freeze, parse_rates
 from seqloom.workflows.settings import early_settings
 
 RECORD = "started_from.json"
@@ -59,6 +59,8 @@ class Beginning:
             if name not in OF_TRAINING and (name != "kind" or setting in kinds)
         }
         settings = [f"model.{name}={json.dumps(setting)}" for name, setting in shape.items()]
+        if task == config.task.name == "language":
+            settings += [f"task.window={config.task.window}"]  # it knows no places beyond
         idle = idle_overrides(config, settings)  # of other families of models: nobody reads them
         return [setting for setting in settings if setting not in idle]
 
@@ -82,6 +84,13 @@ class Beginning:
         kept = tokenizers if both_pairs else Tokenizers(tokenizers.source, tokenizers.source)
         kept.save(self.folder)
         return self.folder
+
+
+def check_beginning(config: Config) -> None:
+    """What can be told before the data is read."""
+    parse_rates(config.train.rates)
+    if config.model.vectors and not Path(config.model.vectors).exists():
+        raise UsageError(f"model.vectors = {config.model.vectors}: no such file; `seqloom vectors train` makes one")
 
 
 def begin(model: nn.Module, folder: Path, config: Config, tokenizers: Tokenizers, fresh: bool, tell: Tell) -> None:

@@ -16,7 +16,7 @@ from torch import nn
 from seqloom.config import TASKS, Config, dump_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.store import Store
-from seqloom.errors import ModelError, UsageError
+from seqloom.errors import ModelError, UsageError, did_you_mean
 from seqloom.models.build import build_model
 from seqloom.nn.adapter import merge_adapters
 from seqloom.nn.loss import Loss
@@ -41,7 +41,7 @@ from seqloom.workflows.glance import GLANCES
 from seqloom.workflows.limits import check_end, finished_facts, run_limits, steps_in_all
 from seqloom.workflows.resume import check_same_settings
 from seqloom.workflows.settings import find_task, settle_config
-from seqloom.workflows.start_from import Beginning, begin, init_setting, tell_sizes
+from seqloom.workflows.start_from import Beginning, begin, check_beginning, init_setting, tell_sizes
 from seqloom.workflows.validation import Validation
 
 TRY = {"language": "generate", "dialogue": "chat"}  # how to try a model; where nothing stands: translate
@@ -95,6 +95,8 @@ def train(
     tokenizer: a folder to take the tokenizer from; allow_loss: train though more than 5 % of the lines cannot be used.
     """
     began = time.monotonic()
+    if task is not None and task not in TASKS:
+        raise UsageError(f"--task {task}: no such task.{did_you_mean(task, TASKS)} Tasks: {', '.join(TASKS)}")
     seconds = parse_duration(budget) if isinstance(budget, str) else budget
     shorthands = {"task.name": task, "train.seed": seed, "train.threads": threads}
     overrides = [*overrides, *(f"{name}={value}" for name, value in shorthands.items() if value is not None)]
@@ -117,6 +119,7 @@ def train(
             check_same_settings(folder, config)
         if not finished_facts(folder, config, seconds):
             check_end(config, seconds)
+            check_beginning(config)
         prepare_torch(config)
         tokenizers, train_store, valid_store = gather_data(
             folder, specs, valid_specs, config, reused, allow_loss, tell, quiet

@@ -45,6 +45,8 @@ def translate(
     if prefix_file == STDIN and file in (None, STDIN):
         raise UsageError("--prefix-file -: standard input is what is translated; put one of the two into a file")
     prefixes = PrefixLines(prefix, prefix_file)
+    if file is not None and prefix_file is not None and STDIN not in (file, prefix_file):
+        prefixes.check_number(file)  # before a line is translated: they may have shifted anywhere
     from seqloom.runtime.answering import load_answering  # torch takes seconds: first what is wrong without it
 
     translator = load_answering(folders, threads, engine, notice)

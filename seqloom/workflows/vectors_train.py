@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.data.account import Account
-from seqloom.errors import UsageError
+from seqloom.errors import DataError, UsageError
 from seqloom.vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ __all__ = ["TrainedVectors", "VectorSettings", "train"]
 
 NORMALISE = "nfc"  # one word, one spelling
 FACTS, VOCABULARY = "vectors.json", "vectors.vocab"
+ADVICE = {  # why lines are lost -> what to do
+    "invalid UTF-8": "convert the file: iconv -f latin1 -t utf-8 IN > OUT",
+    "missing column": "check --column {column} and the separator",
+}
+OTHERWISE = "mend these lines, or leave them out"
 
 
 @dataclass(frozen=True)
@@ -75,9 +80,12 @@ def train(
     file = output_file(out)
     account = Account()
     texts = (split_words(text, keep_case, spaces) for text in read_texts(files, column, account))
-    corpus = read_corpus(texts, settings.min_count, ", ".join(files))
+    try:
+        corpus = read_corpus(texts, settings.min_count, ", ".join(files))
+    except DataError as error:  # perhaps only because of what could not be read
+        raise DataError(f"{error}\n{tell_lost(account, column)}".rstrip()) from None
     if account.excluded:
-        say(account.render().replace(" pairs", " lines"))
+        say(tell_lost(account, column))
     say(f"{len(corpus.words):,} words, {len(corpus.ids):,} of {corpus.num_words:,} places in the text")
     vectors, seconds, loss = learn(corpus, settings, quiet)
     save_vectors(vectors, file)
@@ -121,6 +129,14 @@ def read_texts(files: Sequence[str], column: str | None, account: Account) -> It
                 yield row if isinstance(row, str) else row.source
             elif row.kind != "header":
                 account.exclude(name, row)
+
+
+def tell_lost(account: Account, column: str | None) -> str:
+    """What became of the lines, where some are not used, and what to do about the most frequent reason."""
+    if not account.excluded:
+        return ""
+    reason = max(account.excluded, key=lambda reason: account.excluded[reason])
+    return f"{account.render().replace(' pairs', ' lines')}\n  -> {ADVICE.get(reason, OTHERWISE).format(column=column)}"
 
 
 def check_column(column: str) -> str:

@@ -222,6 +222,9 @@ def test_an_unknown_key_in_a_recipe_gets_a_suggestion(train, pairs, tmp_path):
         (("--set", "model.cell=lsmt"), "Did you mean 'lstm'?"),
         (("--set", "nonsense"), "--set nonsense: want section.name=value"),
         (("--set", "model.layers=-1"), "model.layers"),
+        (("--set", "train.rates=encoder=x"), "want parts with a number"),
+        (("--set", "model.vectors=none.vec"), "model.vectors = none.vec: no such file"),
+        (("--task", "clasify"), "--task clasify: no such task. Did you mean 'classify'? Tasks: translate"),
         (("--recipe", "none"), "none: no such recipe"),
         (("--recipe", "none.toml"), "none.toml: no such recipe"),
         (("--budget", "soon"), "soon"),
@@ -232,6 +235,7 @@ def test_an_unknown_key_in_a_recipe_gets_a_suggestion(train, pairs, tmp_path):
 def test_a_wrong_option_of_train(words, said, train, pairs, tmp_path):
     refused(train(pairs, *words), 2, said)
     assert not (tmp_path / "out" / "config.toml").exists()
+    assert not (tmp_path / "out" / "store").exists(), "before the data is read"
 
 
 def test_a_tokenizer_from_a_folder_that_has_none(train, pairs):

@@ -74,7 +74,10 @@ def test_a_denoiser_is_asked_to_restore_the_same_noise_each_time(evaluate, rando
     assert "_" in " ".join(bad["source"] for bad in first["worst"])
     code, _, err = evaluate(folder, file, "--beam", "2")
     assert code == 2
-    assert "leave that out" in err
+    assert "of the task denoise, which is measured alone and without a search: leave" in err
+    code, _, err = evaluate(folder, file, "--against", folder)
+    assert code == 2
+    assert "--against compares: classify, tag, language, translate" in err
 
 
 def test_texts_that_a_denoiser_cannot_take_are_counted_aloud(evaluate, random_model, tmp_path):

@@ -166,7 +166,7 @@ def test_evaluate_a_masked_model_twice_alike(folder: Path, seqloom: Run) -> None
     assert one["loss"] == other["loss"] and one["accuracy"] == other["accuracy"]
     assert 0 < one["loss"]["score"] < 10 and one["places"] >= 1
     done = seqloom("evaluate", "masked", "test-masked.tsv", "--against", "masked", cwd=folder)
-    assert done.returncode == 2 and "leave that out" in done.stderr
+    assert done.returncode == 2 and "--against compares: classify" in done.stderr
 
 
 def test_translate_is_one_line_in_one_line_out(folder: Path, seqloom: Run) -> None:
@@ -239,10 +239,12 @@ def test_the_doctor_knows_files_of_labels(seqloom: Run, folder: Path, tmp_path: 
     (finding,) = [one for one in about["findings"] if one["kind"] == "unknown label"]
     assert (finding["count"], finding["lines"], finding["severity"]) == (2, [1], "kept")
     swapped = tmp_path / "swapped.tsv"
-    swapped.write_text("".join(f"this is text {n}\tbad\n" for n in range(60)))
+    swapped.write_text("".join(f"this is text {n}\t{'bad' if n % 2 else 'good'}\n" for n in range(60)))
     done = seqloom("doctor", swapped, "--task", "classify")
     assert done.returncode == 3 and "labels never repeat" in done.stdout and "--columns 2,1" in done.stdout
     assert seqloom("doctor", swapped, "--task", "classify", "--columns", "2,1").returncode == 0
+    done = seqloom("doctor", "-", "--task", "classify", stdin="bad\tx\nbad\ty\n")
+    assert done.returncode == 3 and "every line has bad: nothing is to be told apart" in done.stdout
     assert seqloom("doctor", "-", "--task", "masked", stdin="one\n\ntwo\n").returncode == 0
     done = seqloom("doctor", swapped, "--task", "clasify")
     assert done.returncode == 2 and "Did you mean 'classify'?" in done.stderr

@@ -2,9 +2,11 @@
 
 import json
 import os
+import platform
 import random
 import shutil
 import signal
+from statistics import fmean
 
 import pytest
 
@@ -87,8 +89,13 @@ def test_every_rung_is_a_model_with_scores_and_the_report_has_them(climbed):
             assert row[search]["beam"] == beam
             assert row[search]["bleu"] == saved[search]["bleu"]
             assert len(saved[search]["outputs"]) == row[search]["sentences"] == report["sentences"]
+        log = [json.loads(line) for line in (climbed / row["name"] / "metrics.jsonl").read_text("utf-8").splitlines()]
+        assert row["mfu"] == pytest.approx(fmean(event["mfu"] for event in log if event["event"] == "train"))
+        assert all(0 <= bucket["exact_match"] <= 100 for bucket in row["beam"]["by_length"])
     assert report["rungs"][0]["against"] is None
     assert report["rungs"][1]["against"]["rung"] == "one"
+    assert set(report["warnings"]) == {"one", "two"}
+    assert report["machine"]["python"] == platform.python_version()
     assert set(report["rungs"][1]["against"]["differences"]) == {"bleu", "chrf", "exact_match", "token_error_rate"}
 
 
@@ -98,16 +105,20 @@ def test_one_tokenizer_serves_all(climbed):
 
 
 def test_the_pages_say_what_the_document_says(climbed):
-    row = report_of(climbed)["rungs"][1]
+    report = report_of(climbed)
+    row = report["rungs"][1]
     for page in ("report.md", "report.html"):
         text = (climbed / page).read_text("utf-8")
         assert f"{row['beam']['bleu']['score']:.2f} ({row['beam']['bleu']['low']:.2f} .." in text
         assert "against one" in text
         assert "Bahdanau et al. 2015" in text
         assert "two, a rung of the tests." in text
+        assert f"Note: {report['sentences']} sentences are few" in text  # of both rungs
+        assert f"Python {platform.python_version()}." in text
+        assert "Beam 5, length penalty 1. " in text
         assert "from one: model.layers: 1 -&gt; 2" in text or "from one: model.layers: 1 -> 2" in text
     assert (climbed / "report.html").read_text("utf-8").count("data:image/png;base64,") == 3
-    for chart in ("scores-by-rung.png", "bleu-by-length.png", "loss-by-minutes.png"):
+    for chart in ("scores-by-rung.png", "scores-by-length.png", "loss-by-minutes.png"):
         assert (climbed / chart).read_bytes().startswith(b"\x89PNG")
         assert f"({chart})" in (climbed / "report.md").read_text("utf-8")
 
@@ -196,6 +207,7 @@ def test_a_rung_that_fails_is_reported_and_the_others_go_on(files, tmp_path, cap
     ("change", "said"),
     [
         (["--rungs", "rnn,lsmt"], "--rungs lsmt: no such rung. Did you mean 'lstm'?"),
+        (["--rungs", "rnn,lstm", "--set", "model.cell=gru"], "--set model.cell=gru: these rungs differ in model.cell"),
         (["--set", "model.widht=3"], "Did you mean 'width'?"),
         (["--budget", "soon"], "--budget soon: want a time such as 20m"),
         (["--test", "nowhere.tsv"], "nowhere.tsv"),
@@ -204,11 +216,55 @@ def test_a_rung_that_fails_is_reported_and_the_others_go_on(files, tmp_path, cap
 )
 def test_a_wrong_call_is_refused_before_anything_is_trained(files, tmp_path, capsys, change, said):
     options = {"--test": str(files / "test.tsv"), "--budget": "9m", "--rungs": "rnn", "--out": str(tmp_path / "out")}
-    options[change[0]] = change[1]
+    options |= dict(zip(change[::2], change[1::2], strict=True))
     words = [word for option in options.items() for word in option]
     assert main(["ladder", str(files / "train.tsv"), *words]) == 2
     assert said in capsys.readouterr().err
-    assert not list(tmp_path.rglob("config.toml"))
+    assert not list(tmp_path.iterdir())  # not even the folder
+
+
+def test_a_folder_that_was_there_before_stays(files, tmp_path):
+    words = [files / "train.tsv", "--test", "nowhere.tsv", "--budget", "9m", "--rungs", "rnn", "--out", tmp_path]
+    assert main(["ladder", *map(str, words)]) == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["lock"]
+
+
+def test_a_ladder_whose_data_is_refused_leaves_no_folder(files, tmp_path, capsys):
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("no tab here\n" * 50, "utf-8")
+    words = [bad, "--test", files / "test.tsv", "--budget", "9m", "--rungs", "rnn", "--out", tmp_path / "out"]
+    assert main(["ladder", *map(str, words)]) == 3
+    assert "nothing was trained" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+SMALL = (
+    "text.tokenizer=word", "text.vocab_size=50", "model.width=8", "model.embed_size=8", "train.warmup=1",
+    "train.valid_every=2", "train.save_every=2", "train.average=1", "train.max_steps=2", "data.valid_pairs=10",
+)  # fmt: skip
+
+
+def call_built_in(files, out, rungs, test="test.tsv", budget="9h", seed=1, dropout=0.1):
+    settings = [word for setting in (*SMALL, f"model.dropout={dropout}") for word in ("--set", setting)]
+    words = [files / "train.tsv", "--test", files / test, "--out", out, "--rungs", rungs, "--threads", 1]
+    return main(["ladder", *map(str, [*words, "--budget", budget, "--seed", seed, *settings])])
+
+
+def test_rungs_run_one_command_at_a_time_end_in_one_report(files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(ladder_report, "can_draw", lambda: False)
+    out = tmp_path / "ladder"
+    assert call_built_in(files, out, "lstm") == 0
+    assert report_of(out)["rungs"][0]["against"] is None
+    assert call_built_in(files, out, "rnn") == 0
+    rows = report_of(out)["rungs"]
+    assert [(row["name"], row["status"]) for row in rows] == [("rnn", "done"), ("lstm", "done")]
+    assert rows[1]["against"]["rung"] == "rnn"
+    assert "rung 1 of 1: rnn" in capsys.readouterr().err
+    for name, other in {"seed": 2, "budget": "8h", "dropout": 0.2, "test": "train.tsv"}.items():
+        copied = shutil.copytree(out, tmp_path / name)
+        assert call_built_in(files, copied, "gru", **{name: other}) == 0
+        assert [row["name"] for row in report_of(copied)["rungs"]] == ["gru"]
+        assert f"not in this report, though in {copied}: rnn, lstm" in capsys.readouterr().err
 
 
 def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, tmp_path, capsys, monkeypatch):

@@ -1,5 +1,6 @@
 """generate and evaluate of language models, by the command line."""
 
+import io
 import json
 import math
 from collections.abc import Callable
@@ -64,6 +65,53 @@ def test_generate_from_a_file_and_from_nothing(
     file.write_bytes(b"a\xff")
     assert call("generate", folder, "--prompt-file", file) == 2
     assert "no UTF-8 at byte 1" in capsys.readouterr().err
+
+
+def test_a_prompt_may_be_piped_in(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"the cat"))))
+    assert call("generate", folder, "--prompt-file", "-", "--tokens", 5) == 0
+    assert capsys.readouterr().out.startswith("the cat")
+
+
+def test_two_models_with_other_tokens_are_compared_by_bits_a_character(
+    random_model: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text(TEXT * 60, "utf-8")
+    gpt, rnn = (random_model(*LANGUAGE, f"model.kind={kind}") for kind in ("gpt", "rnn"))
+    assert call("evaluate", gpt, file, "--against", rnn, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert call("evaluate", rnn, file, "--against", gpt, "--json") == 0
+    other = json.loads(capsys.readouterr().out)
+    ours, theirs = found["with_context"]["bits_per_character"]["score"], other["bits_per_character"]["score"]
+    assert found["against"]["bits_per_character"] == pytest.approx(theirs)
+    assert found["against"]["difference"]["difference"] == pytest.approx(ours - theirs)
+    assert other["against"]["difference"]["difference"] == pytest.approx(theirs - ours)
+    assert found["against"]["difference"]["low"] < ours - theirs < found["against"]["difference"]["high"]
+    assert call("evaluate", gpt, file, "--against", rnn) == 0
+    assert f"against {rnn}" in capsys.readouterr().out
+    assert call("evaluate", gpt, file, "--against", random_model()) == 2
+    assert "want one of the task language" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "said"),
+    [("language", "gpt", "1 of 2 lines of 20 tokens or more"), ("denoise", "transformer", "1 of 3 texts")],
+)
+def test_what_it_was_trained_on_is_counted(
+    task: str, kind: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"the line number {number} of a text that is long enough" for number in range(40)]
+    (tmp_path / "text.txt").write_text("".join(f"{line}\n\n" for line in lines), "utf-8")
+    settings = f"model.kind={kind} model.layers=1 model.width=8 model.heads=2 text.tokenizer=char train.max_steps=2"
+    words = [word for setting in settings.split() for word in ("--set", setting)]
+    assert call("train", tmp_path / "text.txt", "--task", task, "--out", tmp_path / "run", *words) == 0
+    (tmp_path / "test.txt").write_text(f"{lines[3]}\n\nthis line is new to it, and is as long\nshort\n", "utf-8")
+    capsys.readouterr()
+    assert call("evaluate", tmp_path / "run", tmp_path / "test.txt") == 0
+    assert f"{said} were also in the training data" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -147,7 +195,7 @@ def test_evaluate_refuses_what_is_for_translations(
     text = tmp_path / "text.txt"
     text.write_text(TEXT)
     assert call("evaluate", folder, text, "--beam", 3) == 2
-    assert "leave that out" in capsys.readouterr().err
+    assert "measured alone and without a search: leave" in capsys.readouterr().err
     text.write_bytes(b"")
     assert call("evaluate", folder, text) == 3
     capsys.readouterr()

@@ -210,7 +210,11 @@ def test_a_prefix_of_each_output(translate, translator, tmp_path, monkeypatch):
     code, lines, err = translate(tmp_path / "in.txt", "--prefix-file", file)
     assert (code, lines) == (3, want[:2])
     assert "prefixes.txt, line 3: the prefix has 80 tokens" in err
-    file.write_bytes(b"hh\ncaf\xe9\n")
+    file.write_text("hh\n\n", "utf-8")
+    code, lines, err = translate(tmp_path / "in.txt", "--prefix-file", file)
+    assert (code, lines) == (3, []), "two files are counted before the first line is translated"
+    assert f"prefixes.txt: 2 lines, but {tmp_path / 'in.txt'} has 3: want one prefix for each line" in err
+    file.write_bytes(b"hh\ncaf\xe9\n\n")
     code, _, err = translate(tmp_path / "in.txt", "--prefix-file", file)
     assert code == 3 and "prefixes.txt, line 2: invalid UTF-8" in err
 

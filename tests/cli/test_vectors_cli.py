@@ -101,6 +101,18 @@ def test_a_line_that_is_no_text_is_left_out_and_told(call, text, tmp_path):
     assert "left out, invalid UTF-8: 1 (line 201)" in err
 
 
+def test_why_there_is_no_text_is_told_with_lines(call, text, tmp_path):
+    (tmp_path / "latin.txt").write_bytes("müde Wörter\n".encode("latin-1") * 3)
+    code, _, err = call("train", "latin.txt", "--out", "w.bin", *SMALL)
+    assert (code, "latin.txt: no word in it" in err) == (3, True)
+    assert "left out, invalid UTF-8: 3 (lines 1, 2, 3); the first: byte 0xfc at offset 1" in err and "iconv" in err
+    (tmp_path / "pairs.tsv").write_text("".join(f"{line}\t{line}\n" for line in text.splitlines()))
+    code, _, err = call("train", "pairs.tsv", "--column", 3, "--out", "w.bin", *SMALL)
+    assert (code, "pairs.tsv: no word in it" in err, "kept 0 of 200 lines" in err) == (3, True, True)
+    assert "2 columns, want column 3" in err and "check --column 3 and the separator" in err
+    assert not (tmp_path / "w.bin").exists()
+
+
 def test_nothing_is_written_over(call, text, tmp_path):
     (tmp_path / "t.txt").write_text(text)
     for out in ("t.txt", "v.bin"):

@@ -79,7 +79,8 @@ def accuracy(model: Reader, task: str, batch: Batch) -> float:
         places = torch.zeros_like(places)
         places[:, 3] = True  # its twin is shown
         shown = shown.masked_fill(places, MASK)
-    best = model.project(model.eval().hidden(shown, batch.src_mask)[places]).argmax(-1)
+    logits = model.project(model.eval().hidden(shown, batch.src_mask)[places])
+    best = logits[:, FIRST_WORD:].argmax(-1) + FIRST_WORD  # nothing was learned of <pad> and its like
     return (best == batch.tgt_out[places]).float().mean().item()
 
 

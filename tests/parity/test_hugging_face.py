@@ -181,6 +181,15 @@ def test_what_cannot_be_imported(marian, tmp_path):
         import_model(folder, folder)
 
 
+def test_what_nobody_took_of_a_marian_is_told(marian, imported, tmp_path):
+    assert "left_out" not in open_run(imported).facts
+    folder = shutil.copytree(marian[0], tmp_path / "more")
+    more = {f"model.encoder.layernorm_embedding.{part}": torch.ones(16) for part in ("weight", "bias")}
+    more["model.encoder.embed_positions.weight"] = torch.zeros(64, 16)  # sines, which ours computes
+    save_file({**load_file(folder / "model.safetensors"), **more}, folder / "model.safetensors", {"format": "pt"})
+    assert import_model(folder, tmp_path / "run")["left_out"] == "encoder.layernorm_embedding (2 tensors)"
+
+
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 def test_weights_in_half_precision_are_imported(marian, kind, tmp_path):
     folder = shutil.copytree(marian[0], tmp_path / "half")

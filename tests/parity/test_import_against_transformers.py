@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from seqloom.config import DataConfig
 from seqloom.data.corpus import CorpusSpec
@@ -116,6 +117,78 @@ def test_a_bert_gives_the_same_annotations(bert, tmp_path):
             want = theirs(torch.tensor([their_ids])).last_hidden_state
             got = ours.hidden(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))
         assert torch.allclose(got, want, atol=1e-5)
+
+
+def test_a_bert_whose_norms_have_old_names_is_the_same(bert, tmp_path):
+    """bert-base-uncased calls them gamma and beta, behind a prefix, with heads beside it."""
+    folder = shutil.copytree(bert[0], tmp_path / "old")
+    parts = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    old = {}
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        for new_part, old_part in parts.items():
+            name = name.replace(new_part, old_part)
+        old[f"bert.{name}"] = tensor
+    old["cls.predictions.transform.LayerNorm.gamma"] = torch.ones(16)
+    assert sum(name.endswith((".gamma", ".beta")) for name in old) == 11
+    save_file(old, folder / "model.safetensors", {"format": "pt"})
+    facts = import_public(folder, tmp_path / "out")
+    assert facts["left_out"] == "cls.predictions (1 tensor), pooler.dense (2 tensors)"
+    run = open_run(tmp_path / "out")
+    ids = [BOS, *run.tokenizers.source.encode(TEXTS[0]), EOS]
+    with torch.no_grad():
+        want = bert[1](torch.tensor([[run.tokenizers.source.theirs[index] for index in ids]])).last_hidden_state
+        got = load_model(run).hidden(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))
+    assert torch.allclose(got, want, atol=1e-5)
+
+
+def test_a_tokenizer_whose_ids_have_gaps_reads_the_same(bert, tmp_path):
+    """The rows of the table that no token has are left behind."""
+    folder = without_tokens(bert[0], tmp_path / "gaps", ["on", "a"])
+    import_public(folder, tmp_path / "out")
+    import_public(bert[0], tmp_path / "without")
+    texts = ["the cats sat .", "hello mat", "zebra"]
+    got, want = (SentenceVectors.load(tmp_path / name).embed(texts) for name in ("out", "without"))
+    assert np.allclose(got, want, atol=1e-6)
+    (tmp_path / "texts.txt").write_text("the cat sat on a mat .\nhello cats\n")
+    assert evaluate_masked(tmp_path / "out", str(tmp_path / "texts.txt"), say=print).scores
+
+
+def without_tokens(origin: Path, folder: Path, tokens: list[str]) -> Path:
+    """A copy of a folder whose tokenizer lacks these; all others have the ids they had."""
+    shutil.copytree(origin, folder)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    for token in tokens:
+        del content["model"]["vocab"][token]
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    return folder
+
+
+def test_what_nobody_took_is_told(bert, gpt2, tmp_path):
+    folder = tmp_path / "fine-tuned"
+    shutil.copytree(bert[0], folder)
+    config = transformers.BertConfig(**{**bert[1].config.to_dict(), "num_hidden_layers": 3})
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    with_config(folder, tmp_path / "shorter", {"num_hidden_layers": 2})
+    facts = import_public(tmp_path / "shorter", tmp_path / "out")
+    assert facts["left_out"] == "classifier (2 tensors), encoder.layer.2 (16 tensors), pooler.dense (2 tensors)"
+    assert open_run(tmp_path / "out").facts["left_out"] == facts["left_out"]
+    assert "left_out" not in import_public(gpt2[0], tmp_path / "gpt2")
+
+
+def test_weights_in_several_files_are_named_and_can_be_joined_as_it_says(bert, tmp_path):
+    folder = tmp_path / "shards"
+    bert[1].save_pretrained(folder, max_shard_size="10KB")
+    shutil.copy(bert[0] / "tokenizer.json", folder)
+    assert not (folder / "model.safetensors").exists()
+    said = r"index.json: the weights are in several files.*`model.save_pretrained\(DIR, max_shard_size=\"100GB\"\)`"
+    with pytest.raises(ModelError, match=said):
+        import_public(folder, tmp_path / "out")
+    model = transformers.AutoModel.from_pretrained(folder)
+    model.save_pretrained(folder, max_shard_size="100GB")
+    import_public(folder, tmp_path / "out")
+    import_public(bert[0], tmp_path / "whole")
+    joined, whole = (load_file(tmp_path / name / "model.safetensors") for name in ("out", "whole"))
+    assert all(torch.equal(tensor, joined[name]) for name, tensor in whole.items())
 
 
 def test_what_is_hidden_is_their_mask_and_special_words_have_our_numbers(bert, tmp_path):
@@ -273,12 +346,13 @@ def test_a_pickle_is_refused(bert, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"model_type": "gpt3"}, "model_type 'gpt3'.*gpt2"),
+        ({"model_type": "roberta"}, "model_type 'roberta' cannot be imported; the types that can: bert, gpt2, marian$"),
+        ({"model_type": ["bert"]}, "model_type .* cannot be imported"),
         ({"hidden_size": -4}, "hidden_size = -4: want a whole number"),
         ({"hidden_size": 32}, "not the weights of the model"),
         ({"num_attention_heads": 3}, "does not divide"),
         ({"hidden_act": "mish"}, "hidden_act = 'mish'"),
-        ({"num_hidden_layers": 3}, "encoder.layer.2"),
+        ({"num_hidden_layers": 3}, r"model.safetensors: the weights lack encoder.layer.2"),
         ({"max_position_embeddings": 10**9}, "max_position_embeddings = 1000000000"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
         ({"is_decoder": True}, "only is_decoder = false can be imported"),

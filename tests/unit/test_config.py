@@ -112,6 +112,16 @@ def test_a_removed_setting_that_was_off_does_not_lock_out_a_run_folder(tmp_path)
         load_config(file)
 
 
+def test_a_recipe_is_not_blamed_alone_for_what_was_laid_over_it(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("[model]\nwidth = 64\n", "utf-8")
+    with pytest.raises(UsageError, match=r"mine\.toml and the settings laid over it: 1 wrong"):
+        load_config(file, ["model.widht=3"])
+    file.write_text("[model]\nwidht = 64\n", "utf-8")
+    with pytest.raises(UsageError, match=r"mine\.toml: 1 wrong"):
+        load_config(file)
+
+
 def test_all_faults_come_at_once():
     text = fault(["model.cell=lsmt", "model.layers=0", "train.sede=3", "nonsense"])
     assert "4 wrong setting(s)" in text

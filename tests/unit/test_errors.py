@@ -25,3 +25,8 @@ def test_a_near_miss_gets_a_suggestion_and_a_far_one_none():
     assert errors.did_you_mean("attenton", ["attention", "cell"]) == " Did you mean 'attention'?"
     assert errors.did_you_mean("zzz", ["attention", "cell"]) == ""
     assert errors.did_you_mean("x", []) == ""
+    assert (
+        errors.did_you_mean("bahdanau", ["bahdanau2015-rnnsearch50", "b"])
+        == " Did you mean 'bahdanau2015-rnnsearch50'?"
+    )
+    assert errors.did_you_mean("ladder", ["ladder/rnn-of-one-layer", "ladder/lstm-of-four-layers"]) == ""

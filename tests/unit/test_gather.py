@@ -2,27 +2,30 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from seqloom.config import Config, load_config
+from seqloom.config import Config, DataConfig, load_config
 from seqloom.data import doctor
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.workflows import gather
+from seqloom.workflows.evaluated_pairs import read_pairs
 from seqloom.workflows.gather import gather_corpora, gather_data, refuse_bad_data, refuse_lone_turns
 
 SETTINGS = ["text.tokenizer=char", "text.vocab_size=300", "data.valid_pairs=5"]
+OF_TASK = {"classify": ["task.name=classify", "model.kind=bag"], "language": ["task.name=language", "model.kind=gpt"]}
 
 
 @pytest.fixture
 def spec(tmp_path):
     """Give pairs a file."""
 
-    def write(name, lines, columns=None):
+    def write(name, lines, columns=None, form="pairs"):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines), "utf-8")
-        return CorpusSpec.parse(str(tmp_path / name), columns)
+        return CorpusSpec.parse(str(tmp_path / name), columns, form=form)
 
     return write
 
@@ -31,10 +34,11 @@ def good(start=0, more=""):
     return [f"word {n}\tmot {n}{more}" for n in range(start, start + 60)]
 
 
-def prepared(folder, specs, valid=(), told=None):
+def prepared(folder, specs, valid=(), told=None, task="translate"):
     folder.mkdir(exist_ok=True)
     tell = told.append if told is not None else lambda text: None
-    return gather_data(folder, specs, valid, load_config(overrides=SETTINGS), None, False, tell, quiet=True)
+    config = load_config(overrides=[*SETTINGS, *OF_TASK.get(task, ())])
+    return gather_data(folder, specs, valid, config, None, False, tell, quiet=True)
 
 
 def test_several_turns_are_asked_for_only_where_the_sources_hold_them(spec):
@@ -58,6 +62,89 @@ def test_the_culprit_is_named_and_no_other(spec):
     assert "line 1: 1 column, want 2" in said
     assert f"`seqloom doctor {train.name} --valid {valid.name}` shows all" in said
     assert f"{train.name}: kept" not in said
+
+
+@pytest.mark.parametrize(
+    ("task", "form", "words"),
+    [
+        ("translate", "pairs", ""),
+        ("summarise", "pairs", " --task summarise"),
+        ("classify", "labelled", " --task classify"),
+        ("tag", "tagged", " --task tag"),
+    ],
+)
+def test_the_doctor_is_advised_with_the_task_and_the_columns(task, form, words, spec):
+    bad = spec("bad.tsv", ["alone"] * 3, form=form)
+    config = Config(task=replace(Config().task, name=task))
+    with pytest.raises(DataError) as caught:
+        refuse_bad_data([bad], None, config, False, print)
+    assert f"`seqloom doctor {bad.name}{words}` shows all" in str(caught.value)
+    with pytest.raises(DataError) as caught:
+        refuse_bad_data([spec("bad.tsv", ["alone"] * 3, "2,1", form)], None, config, False, print)
+    assert f"`seqloom doctor {bad.name} --columns 2,1{words}` shows all" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("pairs", ""),
+        ("labelled", " --task classify"),
+        ("tagged", " --task tag"),
+        ("text", " --task masked"),
+        ("stream", " --task language"),
+    ],
+)
+def test_evaluating_advises_the_doctor_with_a_task_too(form, words, spec):
+    bad = spec("bad.tsv", [""] * 3, form=form)
+    with pytest.raises(DataError) as caught:
+        read_pairs(bad, DataConfig(), False, print)
+    assert f"`seqloom doctor {bad.name}{words}` tells more" in str(caught.value)
+
+
+def labelled(*labels, number=30):
+    return [f"{labels[n % len(labels)]}\tfilm {n}" for n in range(number)]
+
+
+def test_labels_that_only_the_validation_file_has_are_named_beside_those_that_are_known(spec, tmp_path):
+    told = []
+    train = spec("train.tsv", labelled("very good", "bad"), form="labelled")
+    valid = spec("valid.tsv", [*labelled("bad"), "so so\tx", "fair\ty", "so so\tz"], form="labelled")
+    prepared(tmp_path / "run", [train], [valid], told, task="classify")
+    (finding,) = [text for text in told if "line 31: so so" in text]
+    assert "line 32: fair" in finding and "the training data has: very good, bad" in finding
+    assert any("left out, unknown label: 3 (lines 31, 32, 33); the first: so so" in text for text in told)
+
+
+def test_a_validation_file_without_a_known_label_is_refused(spec, tmp_path):
+    train = spec("train.tsv", labelled("good", "bad"), form="labelled")
+    valid = spec("valid.tsv", labelled("pos", "neg"), form="labelled")
+    with pytest.raises(DataError) as caught:
+        prepared(tmp_path / "run", [train], [valid], task="classify")
+    said = str(caught.value)
+    assert said.startswith(f"{valid.name}: ") and "line 1: pos" in said and "line 2: neg" in said
+    assert "no label of this file is known; the training data has: good, bad" in said and "check the spelling" in said
+    assert f"`seqloom doctor {train.name} --valid {valid.name} --task classify` shows all" in said
+
+
+def test_one_label_is_nothing_to_learn_but_files_may_have_one_each(spec, tmp_path):
+    good, bad = (spec(f"{label}.tsv", labelled(label), form="labelled") for label in ("good", "bad"))
+    with pytest.raises(DataError, match=r"(?s)hard +one label +30.*every line has good: nothing is to be told apart"):
+        prepared(tmp_path / "run", [good], task="classify")
+    prepared(tmp_path / "run", [good, bad], [good], task="classify")
+
+
+def test_a_text_on_one_line_cannot_be_parted(spec, tmp_path):
+    one = spec("one.txt", ["all of it on one line"], form="stream")
+    with pytest.raises(DataError) as caught:
+        prepared(tmp_path / "run", [one], task="language")
+    said = str(caught.value)
+    assert said.startswith(f"{one.name}: 1 usable line of text: too few to hold any out for validation.")
+    assert "--valid, or break this one into lines" in said and "pair" not in said and "source" not in said
+
+
+def test_blank_lines_alone_train_no_language_model(spec, tmp_path):
+    with pytest.raises(DataError, match="nothing but blank lines"):
+        prepared(tmp_path / "run", [spec("blank.txt", [""] * 50, form="stream")], task="language")
 
 
 def test_all_that_is_bad_is_told_at_once(spec):

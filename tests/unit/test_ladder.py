@@ -12,6 +12,8 @@ from seqloom.errors import UsageError
 from seqloom.evaluate.ladder_pages import Heading, Picture, Table, Text, to_html, to_markdown
 from seqloom.evaluate.ladder_papers import PUBLISHED
 from seqloom.evaluate.ladder_tables import (
+    PAPERS,
+    cost_table,
     length_table,
     main_metric,
     make_blocks,
@@ -24,9 +26,9 @@ from seqloom.evaluate.metrics import measure
 from seqloom.evaluate.significance import compare
 from seqloom.evaluate.testset import Item
 from seqloom.explain.charts import Bar, can_draw, draw_bars, draw_lines
-from seqloom.workflows import ladder_scores
+from seqloom.workflows import ladder_charts, ladder_machine, ladder_scores
 from seqloom.workflows.ladder_charts import draw_charts, length_lines
-from seqloom.workflows.ladder_report import describe_run
+from seqloom.workflows.ladder_report import describe_run, exact_by_length, gather_warnings, unequal_shares
 from seqloom.workflows.ladder_rungs import RUNGS, Rung, choose_rungs, step_before
 from seqloom.workflows.ladder_scores import TestSet as Sentences
 from seqloom.workflows.ladder_scores import differences, read_scores, score_rung
@@ -41,25 +43,28 @@ def found(score):
     return {"score": score, "low": score - 1, "high": score + 1, "signature": "sig"}
 
 
-def row(name, family="attention", bleu=20.0, unit="words", loss=2.0, **more):
+def row(name, family="attention", bleu=20.0, unit="words", loss=2.0, penalty=1.2, **more):
     buckets = [
-        {"unit": unit, "least": 1, "most": 5, "sentences": 30, "bleu": bleu + 1, "chrf": 40.0},
-        {"unit": unit, "least": 6, "most": None, "sentences": 4, "bleu": bleu - 1, "chrf": 40.0},
+        {"unit": unit, "least": 1, "most": 5, "sentences": 30, "bleu": bleu + 1, "chrf": 40.0, "exact_match": 70.0},
+        {"unit": unit, "least": 6, "most": None, "sentences": 4, "bleu": bleu - 1, "chrf": 40.0, "exact_match": 50.0},
     ]
     report = {name: found(bleu) for name in ("bleu", "chrf", "exact_match", "token_error_rate")}
-    report |= {"by_length": buckets, "sentences_per_second": 30.0}
+    report |= {"by_length": buckets, "sentences_per_second": 30.0, "search": {"beam": 5, "length_penalty": penalty}}
     return {
         "name": name, "family": family, "recipe": f"ladder/{name}", "summary": "what it is", "status": "done",
         "params": 1_250_000, "minutes": 20.1, "step": 900, "epoch": 3, "tokens_per_second": 1500.0, "valid_loss": loss,
-        "weights": "average", "threads": 2, "tokenizer": BPE, "against": None,
+        "weights": "average", "threads": 2, "tokenizer": BPE, "against": None, "mfu": 0.25,
         "languages": ["en", "de"], "curve": [[1.0, 4.0], [2.0, loss]], "beam": report, "greedy": report, **more,
     }  # fmt: skip
 
 
-def document(*rows):
+MACHINE = {"cpu": "Processor 9", "cores": 2, "torch": "2.13.0", "python": "3.12.1"}
+
+
+def document(*rows, warnings=None):
     return {
         "format": 1, "version": "1", "pairs": "train.tsv", "valid": None, "test": "test.tsv", "sentences": 34,
-        "budget_seconds": 1200.0, "seed": 1, "rungs": list(rows), "warnings": ["few"],
+        "budget_seconds": 1200.0, "seed": 1, "rungs": list(rows), "warnings": warnings or {}, "machine": MACHINE,
         "published": [asdict(one) for one in PUBLISHED],
     }  # fmt: skip
 
@@ -101,10 +106,28 @@ def test_a_step_is_measured_against_what_it_grew_out_of():
 
 def test_every_published_row_stands_beside_a_rung():
     assert {row.rung for row in PUBLISHED} <= set(NAMES)
-    assert "RNNsearch-50 26.75 (WMT14 en-fr)" in published_beside(document(), "rnnsearch-additive")
+    assert "26.75: RNNsearch-50 (WMT14 en-fr)" in published_beside(document(), "rnnsearch-additive")
     assert published_beside(document(), "rnnsearch-dot") == ""
     older = {**document(), "published": [{**asdict(PUBLISHED[0]), "system": "LSTM", "bleu": 25.5}]}
-    assert published_beside(older, "lstm") == "LSTM 25.5 (WMT14 en-fr)"  # the document's, not today's
+    assert published_beside(older, "lstm") == "25.5: LSTM (WMT14 en-fr)"  # the document's, not today's
+
+
+def test_the_name_of_a_published_system_stands_alone():
+    names = {one.system for one in PUBLISHED}
+    assert not [name for name in names if name.startswith(("the same", "five of these", "big", "base"))]
+    beside_gru = [one.system for one in PUBLISHED if one.rung == "gru"]  # the rung itself feeds the context once
+    assert len(beside_gru) == 3
+    assert all(name.endswith(", context at every step") for name in beside_gru)
+    base = {one.data: one.bleu for one in PUBLISHED if one.system == "Transformer base"}
+    assert base == {"WMT14 en-de": 27.3, "WMT14 en-fr": 38.1}
+
+
+def test_what_is_said_of_the_papers_holds_beside_a_ladder_on_the_same_data():
+    assert {"Multi30k en-de", "WMT14 en-fr"} <= {one.data for one in PUBLISHED}
+    assert "other data" not in PAPERS
+    assert "on the data named in its row" in PAPERS
+    assert PAPERS in to_markdown("x", make_blocks(document(row("lstm")), []))
+    assert step_table(document(row("lstm"))).head[-1] == "published"
 
 
 def test_a_page_escapes_what_a_name_may_hold():
@@ -137,14 +160,15 @@ def test_the_main_table_tells_steps_failures_and_papers():
     assert (cells["rnnsearch-dot"]["step: BLEU"], cells["rnnsearch-dot"]["p"]) == ("+0.10 against gru", "0.400")
     assert (cells["lstm"]["step: BLEU"], cells["lstm"]["p"]) == ("-", "-")
     assert cells["lstm"]["parameters"] == "1.2M"
-    assert cells["lstm"]["published, on other data"] == "LSTM, 4 layers of 1000 26.17 (WMT14 en-fr)"
-    assert "failed: it diverged" in cells["luong"].values()
+    assert cells["lstm"]["published"] == "26.17: LSTM, 4 layers of 1000 (WMT14 en-fr)"
+    assert cells["lstm"]["target tokens/s"] == "1,500"
+    assert (cells["luong"]["step: BLEU"], cells["luong"]["p"]) == ("failed: it diverged", "-")
+    assert table.head.index("step: BLEU") in table.texts  # words stand to the left
     told = {line[0]: line[-1] for line in recipe_table(document(*rows)).rows}
     assert told["gru"] == "from lstm: model.cell: lstm -> gru; model.layers: 1 -> 2"
     assert (told["rnnsearch-dot"], told["lstm"], told["transformer"]) == ("from gru: nothing", "-", "-")
     text = to_markdown("x", make_blocks(document(*rows), []))
     assert "transformer still to come" in text
-    assert "Note: few" in text
     assert "20 minutes a rung, seed 1, 2 threads, one tokenizer for all (bpe, 6,000 tokens)." in text
     assert title_of(document(*rows)) == "The ladder, en -> de"
 
@@ -156,12 +180,88 @@ def test_a_report_without_any_rung_has_its_pages_too():
     assert draw_charts(empty) == {}
 
 
+def test_a_note_names_its_rungs_unless_it_is_about_all():
+    warnings = {"lstm": ["few"], "gru": ["few", "odd"], "luong": ["few", "odd", "strange"]}
+    noted = document(row("lstm"), row("gru"), row("luong"), warnings=warnings)
+    for text in (to_markdown("x", make_blocks(noted, [])), to_html("x", make_blocks(noted, []), {})):
+        assert text.count("few") == 1
+        assert "Note: few" in text
+        assert "Note (gru, luong): odd" in text
+        assert "Note (luong): strange" in text
+
+
+def test_warnings_are_kept_by_rung():
+    scores = {"lstm": {"beam": {"warnings": []}}, "gru": {"beam": {"warnings": ["seen"]}}}
+    assert gather_warnings([row("lstm"), row("gru")], scores) == {"gru": ["seen"]}
+    scores["slow"] = {"beam": {"warnings": ["seen"]}}
+    told = gather_warnings([row("lstm"), row("gru"), row("slow", mfu=0.05)], scores)
+    assert list(told) == ["gru", "slow"]
+    assert told["slow"][0] == "seen"
+    assert "other work on the machine" in told["slow"][1]
+
+
+def test_a_rung_that_had_far_less_of_the_machine_than_its_family_is_told():
+    shares = {"additive": 0.30, "dot": 0.28, "gaussian": 0.15, "luong": 0.45}
+    rows = [row(name, mfu=share) for name, share in shares.items()]
+    rows += [row("lstm", family="fixed vector", mfu=0.6), row("older", mfu=None)]  # nothing to compare with
+    told = unequal_shares(rows)
+    assert list(told) == ["gaussian", "luong"]
+    assert "it used 15.0% of the machine's peak (MFU), and the median of its family (attention) is 29.0%" in str(told)
+    assert "probably took time from it," in told["gaussian"][0]
+    assert "probably took time from the others," in told["luong"][0]
+    table = cost_table(document(*rows))
+    assert [line[table.head.index("MFU")] for line in table.rows][:2] == ["30.0%", "28.0%"]
+    assert table.rows[-1][table.head.index("MFU")] == "-"
+    assert table.head.index("weights") in table.texts
+
+
+def test_the_legend_tells_the_search_and_the_machine():
+    blocks = make_blocks(document(row("lstm"), row("gru")), [])
+    for text in (to_markdown("x", blocks), to_html("x", blocks, {})):
+        assert "Beam 5, length penalty 1.2. The step is measured" in text
+        assert "Machine: Processor 9, 2 cores, torch 2.13.0, Python 3.12.1." in text
+    text = to_markdown("x", make_blocks(document(row("lstm"), row("wide", penalty=0.6)), []))
+    assert "Beam 5, length penalty 1.2 (lstm). Beam 5, length penalty 0.6 (wide)." in text
+
+
+def test_a_processor_without_a_name_is_told_by_its_architecture(tmp_path, monkeypatch):
+    monkeypatch.setattr(ladder_machine, "CPU_FACTS", tmp_path / "cpuinfo")
+    monkeypatch.setattr("platform.processor", lambda: "")
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert ladder_machine.cpu_name() == "aarch64"
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Processor 9\n", "utf-8")
+    assert ladder_machine.cpu_name() == "Processor 9"
+    assert set(ladder_machine.describe_machine()) == set(MACHINE)
+
+
 def test_single_words_are_judged_by_exact_match():
     words = document(row("lstm", unit="characters", tokenizer=SOUNDS))
     assert "(char, 287 tokens; the target's: word, 43)" in to_markdown("x", make_blocks(words, []))
     assert main_metric(words) == "exact_match"
     assert step_table(words).head[5:7] == ["exact match (95 %)", "token error rate (95 %)"]
     assert main_metric(document(row("lstm"))) == "bleu"
+
+
+def test_single_words_are_judged_by_exact_match_by_length_too(monkeypatch):
+    words = document(row("lstm", unit="characters"))
+    assert length_table(words).rows == [["lstm", "70.00", "50.00"]]
+    text = to_markdown("x", make_blocks(words, ["scores-by-length.png"]))
+    assert "## exact match by source length" in text
+    assert "![exact match by source length: the best rung of each family](scores-by-length.png)" in text
+    assert "BLEU by source length" not in text
+    drawn = []
+    monkeypatch.setattr(ladder_charts, "draw_lines", lambda *arguments: drawn.append(arguments) or b"")
+    draw_charts(words)
+    assert drawn[0][:3] == ({"attention: lstm": [(0, 70.0)]}, "characters of the source", "exact match")
+
+
+def test_exact_match_by_length_is_that_of_the_outputs():
+    items = [Item((n,), source, (source.upper(),)) for n, source in enumerate(("ab", "cd", "abcdef", "ghijkl"))]
+    known = [{"least": 1, "most": 4, "bleu": 0.0}, {"least": 5, "most": 6, "bleu": 0.0}]
+    found = {"outputs": ["AB", "CD", "ABCDEF", "wrong"], "by_length": known}
+    told = exact_by_length(found, Sentences("t.tsv", items, "h" * 64))
+    assert [bucket["exact_match"] for bucket in told] == [100.0, 50.0]
+    assert [(bucket["least"], bucket["most"]) for bucket in told] == [(1, 4), (5, 6)]
 
 
 def test_bleu_by_length_names_the_sentences_of_each_group():
@@ -172,7 +272,7 @@ def test_bleu_by_length_names_the_sentences_of_each_group():
 
 def test_lengths_are_drawn_for_the_best_of_each_family_without_rare_ones():
     rows = [row("dot", loss=2.2), row("additive", loss=2.0, bleu=19.0), row("lstm", family="fixed vector", bleu=9.0)]
-    assert length_lines(rows) == {"attention: additive": [(0, 20.0)], "fixed vector: lstm": [(0, 10.0)]}
+    assert length_lines(rows, "bleu") == {"attention: additive": [(0, 20.0)], "fixed vector: lstm": [(0, 10.0)]}
 
 
 def test_charts_are_png_files_and_the_same_numbers_make_the_same_bytes():
@@ -185,7 +285,7 @@ def test_charts_are_png_files_and_the_same_numbers_make_the_same_bytes():
     assert draw_lines({f"line {n}": [(0, n), (1, n)] for n in range(9)}, "x", "y", ["a", "b"]).startswith(b"\x89PNG")
     assert set(draw_charts(document(row("lstm")))) == {
         "scores-by-rung.png",
-        "bleu-by-length.png",
+        "scores-by-length.png",
         "loss-by-minutes.png",
     }
 
@@ -200,8 +300,11 @@ def rung_folder(tmp_path, monkeypatch):
         search = asdict(SearchOptions(beam, length_penalty=translator.config.decode.length_penalty))
         return SimpleNamespace(texts=[f"{item.references[0]} {beam}" for item in items], seconds=0.5, search=search)
 
+    tokenizers = SimpleNamespace(source=SimpleNamespace(encode_batch=lambda texts: [[5] for _ in texts]))
     monkeypatch.setattr(
-        ladder_scores.Translator, "load", lambda folder: SimpleNamespace(config=ladder_scores.read_config(folder))
+        ladder_scores.Translator,
+        "load",
+        lambda folder: SimpleNamespace(config=ladder_scores.read_config(folder), tokenizers=tokenizers),
     )
     settle(tmp_path)
     monkeypatch.setattr(ladder_scores, "translate_items", translate)
@@ -263,16 +366,22 @@ def test_the_speed_of_a_run_is_the_median_and_its_curve_that_of_validation(tmp_p
     facts = {"format": 1, "params": 7, "seconds": 90.0, "step": 30, "epoch": 2, "tokens": 900, "valid_loss": 2.5}
     (tmp_path / "run.json").write_text(json.dumps({**facts, "weights": "last"}), "utf-8")
     speeds = [100.0, 900.0, 200.0, 120.0, 110.0]
-    events = [{"event": "train", "tokens_per_second": speed, "loss": 9.0, "seconds": 1.0} for speed in speeds]
+    shares = [0.2, 0.4, 0.3, 0.5, 0.0]  # the last: before the machine's speed was known
+    events = [
+        {"event": "train", "tokens_per_second": speed, "loss": 9.0, "seconds": 1.0, "mfu": share}
+        for speed, share in zip(speeds, shares, strict=True)
+    ]
     losses = [(30.0, 3.5), (60.0, 2.5), (90.0, "nan")]
     events += [{"event": "valid", "loss": loss, "seconds": seconds} for seconds, loss in losses]
     (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), "utf-8")
     told = describe_run(tmp_path)
     assert told["tokens_per_second"] == 120.0
+    assert told["mfu"] == pytest.approx(0.35)
     assert told["curve"] == [[0.5, 3.5], [1.0, 2.5]]
     assert (told["minutes"], told["params"], told["threads"], told["languages"]) == (1.5, 7, 2, ["en", "de"])
     (tmp_path / "metrics.jsonl").write_text("", "utf-8")
     assert describe_run(tmp_path)["tokens_per_second"] == 10.0  # of the whole run
+    assert describe_run(tmp_path)["mfu"] is None
 
 
 def test_differences_are_those_of_the_paired_test_and_kept_until_the_other_changes(rung_folder, monkeypatch):

@@ -91,6 +91,9 @@ def test_without_a_recipe_a_run_that_goes_on_keeps_its_own(tmp_path: Path, spec:
     run = tmp_path / "run"
     run.mkdir()
     (run / "config.toml").write_text(dump_config(replace(Config(), data=DataConfig(max_chars=77))), "utf-8")
+    refused = settle_config(run, [spec], None, [], None, None, lambda text: None)
+    assert refused.data.max_chars != 77, "a run that was refused before it began left nothing that holds"
+    (run / "run.json").write_text("{}", "utf-8")
     said: list[str] = []
     assert settle_config(run, [spec], None, (), None, None, said.append).data.max_chars == 77
     assert said == []

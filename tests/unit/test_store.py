@@ -104,7 +104,7 @@ def test_what_is_left_out_is_accounted_for(tmp_path):
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(rows) + "\n")
     config = DataConfig(valid_pairs=3, max_tokens=99, max_chars=450)
-    train, valid = prepare(tmp_path / "store", [CorpusSpec.parse(str(file))], JOINT, config, seed=1)
+    train, valid = prepare(tmp_path / "store", [CorpusSpec.parse(str(file))], JOINT, config, seed=1, allow_loss=True)
     account = train.account
     assert (account.total, account.kept) == (75, 43) == (75, len(train) + len(valid))
     assert account.excluded == {"missing column": 28, "too many tokens": 2, "empty side": 1, "extra column": 1}
@@ -120,7 +120,8 @@ def test_what_is_left_out_is_accounted_for(tmp_path):
 def test_the_limit_on_tokens_is_the_longest_that_fits(tmp_path):
     spec = write_pairs(tmp_path / "p.tsv", [("a" * n, "b") for n in range(1, 31)])
     plain = learn_tokenizer("char", [], 260)
-    train, valid = prepare(tmp_path / "store", [spec], Tokenizers(plain, plain), DataConfig(max_tokens=20), seed=1)
+    config, both = DataConfig(max_tokens=20), Tokenizers(plain, plain)
+    train, valid = prepare(tmp_path / "store", [spec], both, config, seed=1, allow_loss=True)
     assert max([*train.source_lengths, *valid.source_lengths]) == 20
     assert train.account.excluded == {"too many tokens": 10}
 

@@ -74,6 +74,33 @@ def test_a_text_gives_a_text_and_a_list_a_list(rnn):
     assert rnn.translate([]) == []
 
 
+def test_alternatives_open_the_first_sentence_alone(rnn):
+    seen = Translator(rnn.model, rnn.tokenizers, rnn.config, {**rnn.facts, "usual_tokens": 20})
+    text, first, last = "The dog ran. Then it slept!", "The dog ran.", "Then it slept!"
+    assert (seen.count_split([text, first, ""]), rnn.count_split([text])) == (1, 0)
+    (end,) = seen.translate([last])
+    alone, (both, nothing, short) = seen.alternatives([first], 4)[0], seen.alternatives([text, "", first], 4)
+    assert len(alone) > 1
+    assert [found.text for found in both] == [f"{found.text} {end}" for found in alone]
+    assert (nothing, short) == ([NOTHING], alone)
+
+
+def test_no_output_begins_with_the_blank_of_its_first_piece_and_none_comes_twice(tmp_path):
+    folder = make_run(tmp_path / "run", *TRANSFORMER, "text.tokenizer=bpe")
+    translator = Translator.load(folder)
+    tokenizer = translator.tokenizers.target
+    texts = [tokenizer.decode([index]) for index in range(len(tokenizer))]
+    plain, blank = next(
+        (texts.index(text[1:]), index) for index, text in enumerate(texts) if text[:1] == " " and text[1:] in texts[5:]
+    )
+    with torch.no_grad():
+        translator.model.output.bias[[plain, blank]] += torch.tensor([30.0, 31.0])
+    (found,) = translator.alternatives(["the cat"], 3, max_length=1, beam=1)
+    assert [one.text for one in found].count(texts[plain]) == 1
+    assert all(one.text == one.text.strip() for one in found)
+    assert [one.score for one in found] == sorted([one.score for one in found], reverse=True)
+
+
 @pytest.mark.parametrize("ask", ["hypotheses", "sample", "alternatives"])
 def test_one_text_where_a_list_is_wanted_is_not_read_letter_by_letter(rnn, ask):
     with pytest.raises(UsageError, match="want a list of texts, got one text"):

@@ -112,7 +112,7 @@ def test_a_long_text_has_its_prefix_once(tmp_path):
 def test_an_empty_text_stays_empty_whatever_is_asked(translator):
     assert translator.hypotheses([" "], prefixes="no") == [[NOTHING]]
     assert translator.sample([""], 2) == [[NOTHING] * 2]
-    assert translator.alternatives([""], 3, prefixes=["x"]) == [[NOTHING] * 3]
+    assert translator.alternatives([""], 3, prefixes=["x"]) == [[NOTHING]]
 
 
 def test_prefixes_of_every_tokenizer(translator, words, tmp_path):

@@ -143,6 +143,9 @@ def test_a_part_of_speech_before_the_number_as_simlex_has_it(tmp_path):
     ("text", "said"),
     [
         ("a b 1\na b\n", "line 2"),
+        ("a b\nc d 1\n", "line 1: 'a b': want two words and a number"),
+        ("a,b\nc,d,1\n", "line 1"),
+        ("a b c d\nc d 1\n", "line 1"),
         ("a b 1\na b nan\n", "line 2"),
         ("a b 1\na b c 2\n", "line 2"),
         ("a b c\n", "no pair"),
