@@ -52,7 +52,7 @@ class DataConfig:
     target_lang: str = value("", "language code of the target")
     normalise: str = one_of("none", NORMALISATIONS, "Unicode normalisation of every text")
     max_chars: int = number(5000, "a longer line is excluded and reported (of plain text none is)", least=1)
-    max_tokens: int = number(250, "a pair with more tokens on a side is excluded and reported; plain text is cut", least=2)
+    max_tokens: int = number(250, "a pair with more tokens on a side is excluded and reported; text is cut", least=2)
     reverse_source: bool = value(False, "rnn: read each source back to front")
     valid_pairs: int = number(1000, "pairs held out when no --valid is given (at most a tenth of the data)", least=1)
 
