@@ -29,6 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said_and_ids_with_gaps_are_read(folder, seqloom, tmp_path):
     done = seqloom("import", folder, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr

@@ -100,9 +100,7 @@ SETTINGS = {
 }
 EASY = {
     ("attention", "reverse"): 350,
-    ("fixed vector", "sort"): 400,
     ("transformer", "copy"): 200,
-    ("gpt", "reverse"): 300,
 }  # fewer updates do
 ONE_TASK = {
     "input feeding": "copy",
