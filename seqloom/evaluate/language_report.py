@@ -86,19 +86,23 @@ def rows_of(scores: dict[str, Estimate]) -> list[str]:
 
 def estimate_costs(costs: NDArray[np.float64], tokens: Any, chars: Any) -> dict[str, Estimate]:
     """Every score of a text from the cost, the tokens and the characters of each of its lines, (lines,) each."""
-    return estimate({name: measure(name, costs, tokens, chars) for name in FORMULAS})
+    blocks = blocks_of(costs, tokens, chars)
+    return estimate({name: measure(name, blocks) for name in FORMULAS})
 
 
 def compare_costs(rival: str, ours: NDArray[np.float64], theirs: NDArray[np.float64], tokens: Any, chars: Any) -> Rival:
     """Paired over the same blocks of lines, which our tokens make, whatever tokens the other model has."""
     name = "bits_per_character"
-    both = [{name: measure(name, costs, tokens, chars)} for costs in (ours, theirs)]
+    both = [{name: measure(name, blocks_of(costs, tokens, chars))} for costs in (ours, theirs)]
     return Rival(rival, both[1][name].score, compare(*both)[name])
 
 
-def measure(name: str, costs: NDArray[np.float64], tokens: Any, chars: Any) -> Measurement:
-    table = add_up_blocks(np.stack([costs, tokens, chars], 1).astype(np.float64))
-    return Measurement(table, lambda sums: float(FORMULAS[name](*sums)), f"blocks:{len(table)}|lines")
+def blocks_of(costs: NDArray[np.float64], tokens: Any, chars: Any) -> Sums:
+    return add_up_blocks(np.stack([costs, tokens, chars], 1).astype(np.float64))
+
+
+def measure(name: str, blocks: Sums) -> Measurement:
+    return Measurement(blocks, lambda sums: float(FORMULAS[name](*sums)), f"blocks:{len(blocks)}|lines")
 
 
 def add_up_blocks(lines: Sums) -> Sums:
