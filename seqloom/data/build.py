@@ -23,7 +23,7 @@ from seqloom.data.hold_out import HoldOut, Tail, none_to_hold_out
 from seqloom.data.label_checks import show_labels
 from seqloom.data.origin import data_hash
 from seqloom.data.store import COLUMNS, EXCLUDED, MANIFEST, SIDES, TEXTS, map_file
-from seqloom.data.too_long import TOO_LONG, UNKNOWN, Cut, advise, cut_long, refuse_long
+from seqloom.data.too_long import TOO_LONG, UNKNOWN, advise, cut_long, refuse_long
 from seqloom.errors import DataError
 from seqloom.text.labels import as_written
 from seqloom.text.sides import Tokenizers
@@ -35,7 +35,7 @@ Progress = Callable[[int], None]  # called with the number of records done
 
 
 class Builder:
-    """Writes one store into an empty folder; with `cut`, long lines of plain text are cut and not left out."""
+    """Writes one store into an empty folder; long lines of plain text are cut, not left out."""
 
     def __init__(
         self,
@@ -46,10 +46,9 @@ class Builder:
         progress: Progress,
         form: str,
         allow_loss: bool = False,
-        cut: Cut | None = None,
     ) -> None:
         self.folder, self.tokenizers, self.config, self.progress, self.form = folder, tokenizers, config, progress, form
-        self.allow_loss, self.cut = allow_loss, cut if form == "text" else None
+        self.allow_loss = allow_loss
         hold_out = Tail[tuple[int, Pair]] if form == "stream" else HoldOut[tuple[int, Pair]]
         self.hold_out = hold_out(config.valid_pairs, seed)
         largest = max(len(tokenizers.source), len(tokenizers.target))
@@ -127,10 +126,10 @@ class Builder:
     ) -> tuple[list[Pair], list[Fault]]:
         """Encode these pairs; those that were written, and those with too many tokens or a label that is not known."""
         sides = self.encode([pair.source for pair in pairs], [pair.targets[0] for pair in pairs])
-        if self.cut:
+        if self.form == "text":
             most = self.config.max_tokens
             account.cut += sum(len(ids) > most for ids in sides[0])
-            pairs, sources = cut_long(pairs, sides[0], self.tokenizers.source, most, self.cut)
+            pairs, sources = cut_long(pairs, sides[0], self.tokenizers.source, most)
             sides = sources, [[] for _ in sources]
         lengths = np.array([[len(ids) for ids in side] for side in sides], np.int32)
         faults = self.find_faults(pairs, sides[1], lengths.max(axis=0))

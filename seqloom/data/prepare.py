@@ -15,7 +15,6 @@ from seqloom.data.build import Builder, Progress
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.origin import data_hash, describe_origin
 from seqloom.data.store import Store, read_manifest
-from seqloom.data.too_long import Cut
 from seqloom.errors import DataError, TrainingError, UsageError
 from seqloom.text.sides import Tokenizers
 
@@ -29,17 +28,16 @@ def prepare(
     valid_specs: Sequence[CorpusSpec] = (),
     progress: Progress = lambda records: None,
     allow_loss: bool = False,
-    cut: Cut | None = None,
 ) -> tuple[Store, Store]:
     """The training and the validation part; without `valid_specs` the latter is held out of the former.
 
-    allow_loss: more than 5 % of the lines may be left out for their length; cut: how to cut long lines of plain text.
+    allow_loss: more than 5 % of the lines may be left out for their length.
     """
     known = known_manifest(folder)
     origin = describe_origin(specs, valid_specs, tokenizers, data_config, seed, known.get("origin"))
     if data_hash(origin) != known.get("data_hash"):
         with explained_faults(folder), replaced(folder) as empty:
-            builder = Builder(empty, tokenizers, data_config, seed, progress, specs[0].form, allow_loss, cut)
+            builder = Builder(empty, tokenizers, data_config, seed, progress, specs[0].form, allow_loss)
             builder.build(specs, valid_specs, origin)
     return Store.open(folder, "train"), Store.open(folder, "valid")
 

@@ -3,33 +3,32 @@
 The doctor cannot see them, as it knows no tokens: this is its rule on loss, once the tokens are known.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from seqloom.data.account import Account
 from seqloom.data.findings import MAX_LOSS
 from seqloom.data.readers import Pair
 from seqloom.errors import DataError
-from seqloom.text.tags import words_of_pieces
+from seqloom.text.tags import cut_at_words, words_of_pieces
 from seqloom.text.tokenizer import Tokenizer
 
 TOO_LONG, UNKNOWN = "too many tokens", "unknown label"
-Cut = Callable[[Sequence[int], int], list[slice]]  # (the word of each piece, the most pieces of a part) -> the parts
 
 
 def cut_long(
-    pairs: Sequence[Pair], ids: Sequence[list[int]], tokenizer: Tokenizer, most: int, cut: Cut
+    pairs: Sequence[Pair], ids: Sequence[list[int]], tokenizer: Tokenizer, most: int
 ) -> tuple[list[Pair], list[list[int]]]:
     """Texts without a target and their ids, the long ones in parts that together are all of them."""
     parts: list[tuple[Pair, list[int]]] = []
     for pair, own in zip(pairs, ids, strict=True):
-        parts += [(pair, own)] if len(own) <= most else cut_one(pair, own, tokenizer, most, cut)
+        parts += [(pair, own)] if len(own) <= most else cut_one(pair, own, tokenizer, most)
     return [part for part, _ in parts], [own for _, own in parts]
 
 
-def cut_one(pair: Pair, ids: list[int], tokenizer: Tokenizer, most: int, cut: Cut) -> list[tuple[Pair, list[int]]]:
+def cut_one(pair: Pair, ids: list[int], tokenizer: Tokenizer, most: int) -> list[tuple[Pair, list[int]]]:
     """The parts of one text, each with the line it stands on; one of nothing but blanks is no text."""
     spans = tokenizer.spans_batch([pair.source])[0]
-    places = cut(words_of_pieces(pair.source, spans), most)
+    places = cut_at_words(words_of_pieces(pair.source, spans), most)
     begins = [0, *(spans[place.start][0] for place in places[1:])]
     texts = [pair.source[begin:end].strip() for begin, end in zip(begins, [*begins[1:], None], strict=True)]
     return [

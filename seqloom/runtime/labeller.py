@@ -17,9 +17,9 @@ from torch import Tensor
 
 from seqloom.errors import UsageError
 from seqloom.runtime.parts import Translation
-from seqloom.runtime.reading import Pieces, ReaderModel, cut_at_words
+from seqloom.runtime.reading import Pieces, ReaderModel
 from seqloom.text.labels import as_written
-from seqloom.text.tags import last_pieces
+from seqloom.text.tags import cut_at_words, last_pieces
 from seqloom.text.vocabulary import FIRST_WORD
 
 Probabilities = NDArray[np.float32]

@@ -5,7 +5,6 @@ A reader answers like a `Translator` (`translate`, `hypotheses`), so every verb 
 
 import unicodedata
 import warnings
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from seqloom.runtime.inputs import Warn, check_text
 from seqloom.runtime.parts import NOTHING, Part, Translation
 from seqloom.runtime.requests import batches_by_length
 from seqloom.text.sides import Tokenizers
-from seqloom.text.tags import NO_WORD, words_of_pieces
+from seqloom.text.tags import words_of_pieces
 from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD, PAD
 
 Self = TypeVar("Self", bound="ReaderModel")
@@ -130,15 +129,3 @@ class ReaderModel:
                 logits = self.model.project(real[at[place]] if at is not None else real)
                 found[place] = logits[:, FIRST_WORD:].softmax(-1).cpu()
         return found
-
-
-def cut_at_words(words: Sequence[int], most: int) -> list[slice]:
-    """Pieces in parts of at most `most`, each as long as can be, that begin with a word; a longer word is cut."""
-    begins = [0] + [place for place, word in enumerate(words) if place and word not in (NO_WORD, words[place - 1])]
-    parts, start = [], 0
-    while len(words) - start > most:
-        last = begins[bisect_right(begins, start + most) - 1]
-        end = last if last > start else start + most
-        parts.append(slice(start, end))
-        start = end
-    return [*parts, slice(start, len(words))]

@@ -7,6 +7,7 @@ The last and not the first: there a network that reads forward has seen the whol
 both sides, and the loss is taken where there is a tag.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from seqloom.text.vocabulary import PAD
@@ -51,3 +52,15 @@ def number_words(text: str) -> list[int]:
             inside = True
             numbers.append(word)
     return numbers
+
+
+def cut_at_words(words: Sequence[int], most: int) -> list[slice]:
+    """Pieces in parts of at most `most`, each as long as can be, that begin with a word; a longer word is cut."""
+    begins = [0] + [place for place, word in enumerate(words) if place and word not in (NO_WORD, words[place - 1])]
+    parts, start = [], 0
+    while len(words) - start > most:
+        last = begins[bisect_right(begins, start + most) - 1]
+        end = last if last > start else start + most
+        parts.append(slice(start, end))
+        start = end
+    return [*parts, slice(start, len(words))]

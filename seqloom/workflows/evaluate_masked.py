@@ -89,7 +89,7 @@ def batches_of(reader: "GapFiller", texts: Sequence[str]) -> "Iterator[Batch]":
     from torch.nn.utils.rnn import pad_sequence
 
     from seqloom.data.batch import Batch
-    from seqloom.runtime.reading import cut_at_words
+    from seqloom.text.tags import cut_at_words
     from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD, PAD
 
     parts = [

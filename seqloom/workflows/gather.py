@@ -13,7 +13,6 @@ from seqloom.data.prepare import prepare, wanted_data_hash
 from seqloom.data.store import Store
 from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.runtime.folder import read_facts
-from seqloom.runtime.reading import cut_at_words
 from seqloom.text.labels import learn_labels
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
@@ -83,7 +82,7 @@ def gather_data(
     with make_progress("encoding", unit="pair", quiet=quiet) as progress:
         stores = prepare(
             folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs, progress.update,
-            allow_loss, cut_at_words,
+            allow_loss,
         )  # fmt: skip
     tell(f"training: {stores[0].account.render()}")
     if stores[1].held_out:

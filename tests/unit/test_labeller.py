@@ -15,12 +15,11 @@ from seqloom.models.weights import save_weights
 from seqloom.runtime.answering import load_answering
 from seqloom.runtime.gap_filler import GapFiller, with_a_gap
 from seqloom.runtime.labeller import Labeller
-from seqloom.runtime.reading import cut_at_words
 from seqloom.runtime.translator import Translator
 from seqloom.text.labels import learn_labels, one_word
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.text.tags import NO_WORD
+from seqloom.text.tags import NO_WORD, cut_at_words
 from seqloom.text.vocabulary import FIRST_WORD
 
 TEXTS = ["the cat sat on the mat", "a small dog ran", "unlikely unbelievable endings"] * 4

@@ -9,7 +9,6 @@ from seqloom.data.corpus import CorpusSpec
 from seqloom.data.prepare import prepare
 from seqloom.data.store import Store
 from seqloom.errors import DataError
-from seqloom.runtime.reading import cut_at_words
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.workflows.gather import gather_data
@@ -35,7 +34,7 @@ def test_long_lines_of_text_are_cut_between_words_and_nothing_is_lost(kind: str,
     tokenizer = learn_tokenizer(kind, LINES, 270)
     config = DataConfig(max_tokens=5 if kind == "word" else 20, valid_pairs=2)
     both, spec = Tokenizers(tokenizer, tokenizer), text_spec(tmp_path, LINES)
-    train, _ = prepare(tmp_path / "store", [spec], both, config, 1, [spec], cut=cut_at_words)
+    train, _ = prepare(tmp_path / "store", [spec], both, config, 1, [spec])
     found = texts_of(train, tokenizer)
     for line, text in enumerate(LINES, 1):
         parts = [part for place, part in found if place == line]
@@ -51,7 +50,7 @@ def test_long_lines_of_text_are_cut_between_words_and_nothing_is_lost(kind: str,
 
 def test_the_texts_of_parts_are_those_of_their_tokens(tmp_path: Path) -> None:
     spec = text_spec(tmp_path, LINES)
-    _, valid = prepare(tmp_path / "store", [spec], Tokenizers(CHARS, CHARS), LIMIT, 1, [spec], cut=cut_at_words)
+    _, valid = prepare(tmp_path / "store", [spec], Tokenizers(CHARS, CHARS), LIMIT, 1, [spec])
     assert [(pair.line, pair.source) for pair in valid.texts] == [
         (line, text.strip()) for line, text in texts_of(valid)
     ]
@@ -60,7 +59,7 @@ def test_the_texts_of_parts_are_those_of_their_tokens(tmp_path: Path) -> None:
 
 def test_one_long_line_is_text_enough(tmp_path: Path) -> None:
     spec = text_spec(tmp_path, [" ".join(f"word{n}" for n in range(2000))])
-    train, valid = prepare(tmp_path / "store", [spec], Tokenizers(CHARS, CHARS), LIMIT, 1, cut=cut_at_words)
+    train, valid = prepare(tmp_path / "store", [spec], Tokenizers(CHARS, CHARS), LIMIT, 1)
     words = [word for store in (train, valid) for _, text in texts_of(store) for word in text.split()]
     assert sorted(words) == sorted(f"word{n}" for n in range(2000))  # also beyond data.max_chars
     assert len(valid) == 2
