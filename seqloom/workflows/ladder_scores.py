@@ -24,7 +24,7 @@ from seqloom.evaluate.testset import Item, fingerprint
 from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
 from seqloom.runtime.translator import Translator
 from seqloom.train.durable import replace_file
-from seqloom.workflows.evaluate import Say, read_items, translate_items
+from seqloom.workflows.evaluate import Say, read_items, split_warning, translate_items
 from seqloom.workflows.seen import count_seen, seen_warning
 
 FILE, FORMAT = "scores.json", 2
@@ -64,7 +64,7 @@ def score_rung(folder: Path, test: TestSet, say: Say) -> Scores:
         outputs = translate_items(translator, test.items, beam, say)
         about = {"beam": beam, "search": outputs.search, "outputs": outputs.texts}
         about["sentences_per_second"] = len(test.items) / outputs.seconds
-        warnings = seen_warning(seen, len(test.items))
+        warnings = [*seen_warning(seen, len(test.items)), *split_warning(translator, test.items)]
         report = make_report(test.items, outputs.texts, target_lang=language, about=about, warnings=warnings)
         scores[name] = report.to_json()
     write_scores(folder, scores)

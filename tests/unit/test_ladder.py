@@ -304,7 +304,9 @@ def rung_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(
         ladder_scores.Translator,
         "load",
-        lambda folder: SimpleNamespace(config=ladder_scores.read_config(folder), tokenizers=tokenizers),
+        lambda folder: SimpleNamespace(
+            config=ladder_scores.read_config(folder), tokenizers=tokenizers, count_split=lambda texts: 2
+        ),
     )
     settle(tmp_path)
     monkeypatch.setattr(ladder_scores, "translate_items", translate)
@@ -330,6 +332,7 @@ def test_the_same_weights_are_translated_once(rung_folder):
     assert first["beam"]["outputs"][2] == "das Wort ist 2 und 4 mal 5"
     assert first["seen_in_training"] == 3
     assert any("also in the training data" in text for text in first["beam"]["warnings"])
+    assert any("longer than the model is used to" in text for text in first["beam"]["warnings"])
     assert score_rung(folder, SENTENCES, print) == json.loads((folder / "scores.json").read_text("utf-8"))
     assert calls == [5, 1]
 
