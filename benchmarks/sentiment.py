@@ -87,12 +87,12 @@ def plan(options: argparse.Namespace, names: list[str]) -> Iterator[tuple[str, s
 
 
 def pretrain(options: argparse.Namespace) -> Path:
-    """Our masked model: the texts without their labels, and what else is given."""
+    """Our masked model: the texts without their labels, and of what else is given another tenth each epoch."""
     out, text = options.work / "masked", options.work / "texts.txt"
     if not text.exists():
         text.write_text("".join(f"{line.partition(' ')[2]}\n" for line in read_train(options)), "utf-8")
     seqloom.train(
-        text, mix=[f"{file}:1" for file in write_spaced(options.text, options.work, lower=True)], out=out,
+        text, mix=[f"{file}:0.1" for file in write_spaced(options.text, options.work, lower=True)], out=out,
         recipe="bert-small", threads=options.threads, overrides=options.pretrain_set,
     )  # fmt: skip
     return out
