@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from seqloom.errors import UsageError
 from seqloom.workflows.chat import chat as run
 from seqloom.workflows.decoding import Decoding
 
@@ -49,6 +50,8 @@ def chat(
         seqloom chat runs/talk --temperature 0.8 --top-p 0.9
     """
     by_chance = any(option is not None for option in (temperature, top_p, seed))
+    if by_chance and beam is not None:
+        raise UsageError("--beam: an answer by chance (--temperature, --top-p, --seed) is not searched for; give one way")
     decoding = Decoding(
         beam=beam, no_repeat_ngram=no_repeat_ngram, sample=1 if by_chance else None,
         temperature=temperature, top_p=top_p, seed=seed,

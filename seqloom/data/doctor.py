@@ -123,11 +123,12 @@ def account(spec: CorpusSpec, kept: int, faults: dict[str, Finding], allow_loss:
 def advise(findings: list[Finding], spec: CorpusSpec) -> None:
     """Advice names only what works for such files."""
     parallel = spec.format == "parallel"
+    plain = ", or give plain text a --task of its own (language, masked, denoise)" if spec.form == "pairs" else ""
     words = {
         "{line}": LINE[spec.form],
         "{fields}": FIELDS[spec.form],
         "{drop}": "`doctor --fix OUT` leaves these lines out" if spec.form == "pairs" else "delete these lines",
-        "{check}": "" if parallel or spec.form in ONE_COLUMN else "check the separator and --columns; ",
+        "{check}": "" if parallel or spec.form in ONE_COLUMN else f"check the separator and --columns{plain}; ",
         "{exchange}": "exchange the files" if parallel else "--columns 2,1",
     }
     for finding in findings:

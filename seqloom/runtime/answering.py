@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
-from seqloom.config.rules import ONLY_READ
 from seqloom.errors import UsageError
 from seqloom.runtime.engines import Notice
 from seqloom.runtime.folder import read_config
+from seqloom.runtime.members import NOT_TRANSLATORS
 from seqloom.runtime.translator import Translator
 
 if TYPE_CHECKING:  # they need torch, which a converted translator does not
@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # they need torch, which a converted translator does not
     from seqloom.runtime.labeller import Labeller
 
 Answering = Union[Translator, "Labeller", "GapFiller", "Generator"]
-NOT_TRANSLATORS = (*ONLY_READ, "language")
 
 
 def load_answering(

@@ -9,12 +9,20 @@ from seqloom.errors import UsageError
 from seqloom.runtime.folder import RunFolder
 from seqloom.text.tokenizer import Tokenizer
 
+NOT_TRANSLATORS = {  # tasks whose models turn no text into another, and the verb that asks them
+    **dict.fromkeys(ONLY_READ, ("it writes no text of its own", "translate")),
+    "language": ("it goes on with a text and reads no source", "generate"),
+}
+
 
 def check_members(runs: list[RunFolder]) -> None:
     """UsageError that names the folders, what differs and what to do."""
     for run in runs:
-        if (task := run.config.task.name) in ONLY_READ:
-            raise UsageError(f"{run.path}: a model to {task}; it writes no text of its own, which is wanted here.")
+        if (task := run.config.task.name) in NOT_TRANSLATORS:
+            why, verb = NOT_TRANSLATORS[task]
+            raise UsageError(
+                f"{run.path}: a model of the task {task}; {why}, which is wanted here. Ask it by `seqloom {verb}`."
+            )
     first = runs[0]
     for other in runs[1:]:
         for side in ("source", "target"):

@@ -26,7 +26,7 @@ def chat(
         raise UsageError(f"{folder}: a model of the task {task} holds no dialogue; try `seqloom {verb} {folder}`")
     from seqloom.runtime.translator import Translator
 
-    translator = Translator.load(folder, threads=threads)
+    translator = Translator.load(folder, threads=threads, notice=warn)
     most, keep = translator.config.data.max_tokens, translator.config.task.turns
     turns: list[str] = []
     for number, line in enumerate(said, 1):

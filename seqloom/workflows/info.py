@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from seqloom.config.rules import ONLY_READ
 from seqloom.errors import ModelError
 from seqloom.models.shapes import read_shapes
 from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
+from seqloom.runtime.members import NOT_TRANSLATORS
 
 
 def describe(folder: Path) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def describe_model(model: dict[str, Any], task: str) -> str:
     if model["kind"] == "bag":
         return f"bag of words, width {model['embed_size'] or model['width']}"
     if model["kind"] == "rnn":
-        attention = "" if task in (*ONLY_READ, "language") else f", attention {model['attention']}"
+        attention = "" if task in NOT_TRANSLATORS else f", attention {model['attention']}"
         return f"rnn, cell {model['cell']}{attention}, {size}"
     return f"{model['kind']}, {size}, {model['heads']} heads"
 

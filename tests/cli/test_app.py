@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from seqloom import __version__, errors
+from seqloom.__main__ import main as start
 from seqloom.cli import app as command_line
 from seqloom.cli.app import VERBS, build_app, hyphen_as_file, main
 
@@ -218,3 +219,12 @@ def test_info_tells_what_the_folder_holds(tiny_model, capsys):
     out, err = capsys.readouterr()
     assert "rnn, cell gru, attention additive" in out
     assert "golden" in err
+
+
+def test_ctrl_c_while_the_program_is_still_imported_ends_it_quietly(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "seqloom.cli.app")
+    monkeypatch.setattr("builtins.__import__", interrupted)
+    assert start() == 130

@@ -340,3 +340,12 @@ def test_the_same_in_a_process_of_its_own(line, code, said, seqloom, model, pair
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("words", ["score LM PAIRS", "align LM PAIRS", "evaluate MODEL PAIRS --with LM"])
+def test_a_language_model_is_no_translator(words, random_model, call, tmp_path):
+    """Its scores of pairs would be numbers without a meaning."""
+    (tmp_path / "pairs.tsv").write_text(GOOD, "utf-8")
+    names = {"LM": random_model("task.name=language", "model.kind=gpt"), "MODEL": random_model(), "PAIRS": "pairs.tsv"}
+    done = call(*(names.get(word, word) for word in words.split()))
+    refused(done, 2, "a model of the task language", "seqloom generate")

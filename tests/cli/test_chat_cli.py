@@ -105,3 +105,22 @@ def test_typed_lines_end_with_ctrl_d(random_model, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert out.count("\n") == 1
     assert err == "Type a line; Ctrl-D leaves.\n\n"
+
+
+def test_an_answer_by_chance_has_no_beam(chat, random_model):
+    code, answers, err = chat(random_model("task.name=dialogue"), "a\n", "--temperature", "0.5", "--beam", "3")
+    assert (code, answers) == (2, [])
+    assert "--beam: an answer by chance" in err
+
+
+def test_what_the_fast_engine_lacks_is_told_in_a_sentence(chat, random_model, monkeypatch):
+    """No warning of Python's with a file and a line."""
+    load = Translator.load.__func__
+
+    def tell(cls, *words, notice, **options):
+        notice("the engine has no samples")
+        return load(cls, *words, notice=notice, **options)
+
+    monkeypatch.setattr(Translator, "load", classmethod(tell))
+    _, _, err = chat(random_model("task.name=dialogue"), "a\n")
+    assert err == "the engine has no samples\n"

@@ -203,6 +203,11 @@ def test_no_usable_pair_is_always_hard(content: str, examined) -> None:
     assert report.hard and report.finding("no usable pair") is not None and report.kept == 0
 
 
+def test_plain_text_is_told_the_tasks_it_is_for(examined) -> None:
+    finding = examined("one column\n").finding("no usable pair")
+    assert finding is not None and "--task of its own (language, masked, denoise)" in finding.advice
+
+
 def test_invalid_utf8_is_hard_however_little(examined) -> None:
     report = examined(b"a\tb\n" * 1000 + b"caf\xe9\tx\n", allow_loss=True)
     found = report.finding("invalid UTF-8")

@@ -155,7 +155,7 @@ def test_a_folder_is_opened_for_what_it_was_trained_to_do(make_folder, tiny_mode
     assert type(load_answering([tiny_model])).__name__ == "Translator"
     with pytest.raises(UsageError, match="only models that write"):
         load_answering([folders["tag"], folders["classify"]])
-    with pytest.raises(UsageError, match="a model to tag; it writes no text"):
+    with pytest.raises(UsageError, match="a model of the task tag; it writes no text"):
         Translator.load(folders["tag"])
     assert type(seqloom.load(folders["tag"])).__name__ == "Labeller"
     assert load_answering([folders["tag"]]).translate("the cat").count(" ") == 1
