@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import seqloom
-from seqloom.workflows.chat import TURN, chat
+from seqloom.runtime.inputs import TURN
+from seqloom.workflows.chat import chat
 from seqloom.workflows.decoding import Decoding
 from seqloom.workflows.evaluate import evaluate, render
 

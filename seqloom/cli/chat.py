@@ -51,7 +51,9 @@ def chat(
     """
     by_chance = any(option is not None for option in (temperature, top_p, seed))
     if by_chance and beam is not None:
-        raise UsageError("--beam: an answer by chance (--temperature, --top-p, --seed) is not searched for; give one way")
+        raise UsageError(
+            "--beam: an answer by chance (--temperature, --top-p, --seed) is not searched for; give one way"
+        )
     decoding = Decoding(
         beam=beam, no_repeat_ngram=no_repeat_ngram, sample=1 if by_chance else None,
         temperature=temperature, top_p=top_p, seed=seed,

@@ -208,7 +208,7 @@ def plot(
     words
         the words to draw; without any, the most frequent ones
     out
-        NAME.png or NAME.html; any other name: both, NAME.png and NAME.html
+        a new file, NAME.png or NAME.html; NAME alone: both
     near
         also the N nearest of each of the words
     top

@@ -10,10 +10,11 @@ import msgspec
 
 from seqloom.config.rules import check_together
 from seqloom.config.sections import SECTIONS, Config
+from seqloom.config.tables import TASKS
 from seqloom.errors import UsageError, did_you_mean
 
 GONE = (("task", "respell", 0.0),)  # removed settings, and what they were when off
-FAMILIES = ("rnn", "transformer")  # a setting whose help begins so is for that family alone
+FAMILIES = ("rnn", "transformer")  # a setting whose help begins so is for that family alone; of tasks the same
 
 
 def load_config(recipe: Path | None = None, overrides: Iterable[str] = ()) -> Config:
@@ -27,16 +28,26 @@ def load_config(recipe: Path | None = None, overrides: Iterable[str] = ()) -> Co
 
 
 def idle_overrides(config: Config, overrides: Iterable[str]) -> dict[str, str]:
-    """Those that are for another family of models than this config's, and so do nothing: override -> the family."""
-    family = "transformer" if config.model.kind == "gpt" else config.model.kind
-    found = {}
+    """Those that are for another family of models or another task than this config's, and so do nothing: -> why."""
+    reasons = {}
     for override in overrides:
         section, _, name = override.partition("=")[0].strip().partition(".")
         setting = {f.name: f for f in dataclasses.fields(SECTIONS[section])}[name]
-        meant = next((other for other in FAMILIES if setting.metadata["help"].startswith(other)), family)
-        if meant != family:
-            found[override] = meant
-    return found
+        if reason := idle_reason(config, setting.metadata["help"]):
+            reasons[override] = reason
+    return reasons
+
+
+def idle_reason(config: Config, help: str) -> str:
+    """Who reads a setting instead, by the begin of its help text; empty when this config's model and task do."""
+    kind, task = config.model.kind, config.task.name
+    family = next((family for family in FAMILIES if help.startswith(family)), "")
+    if family and family != ("transformer" if kind == "gpt" else kind):
+        return f"for model.kind = {family}, and here it is {kind}"
+    tasks = help.partition(":")[0].split(", ")
+    if task not in tasks and all(name in TASKS for name in tasks):
+        return f"for task.name = {' or '.join(tasks)}, and here it is {task}"
+    return ""
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -35,6 +35,10 @@ def check_task(config: Config) -> Iterable[str]:
     form, kinds = TASKS[config.task.name]
     if config.model.kind not in kinds:
         yield f"task {config.task.name}: model.kind = {config.model.kind} cannot learn it; use {' or '.join(kinds)}"
+    if config.task.hide == 0 and config.task.name == "masked":
+        yield "task.hide = 0: nothing is hidden, so that nothing is learned; use 0.15"
+    if config.task.hide == 0 and config.task.name == "denoise" and not config.task.permute:
+        yield "task.hide = 0: nothing is noised, so that nothing is learned; use 0.3, or set task.permute = true"
     if form == "pairs" and config.model.kind == "gpt" and not config.text.joint:
         yield "model.kind = gpt reads source and target as one sequence: it needs text.joint = true"
     if form != "pairs" and config.train.scheduled_sampling:

@@ -13,13 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from seqloom.text.tokenizer import BLANK
 from seqloom.text.vocabulary import MASK
 
 Ids = NDArray[np.integer]
 Lengths = NDArray[np.int64]
 MEAN_SPAN = 3
 CLOSERS = "\"'”’»)]"  # may stand behind the mark that ends a sentence
-ENDS = tuple(".!?…。！？")
+ENDS = tuple(".!?…")
+WIDE_ENDS = tuple("。！？")  # of scripts without blanks
 
 
 def infill(ids: Ids, lengths: Lengths, hide: float, random: np.random.Generator) -> tuple[Ids, Lengths]:
@@ -54,10 +56,12 @@ def draw_spans(hidden: Lengths, random: np.random.Generator) -> tuple[Lengths, L
 
 
 def permute_sentences(ids: Ids, lengths: Lengths, ends: NDArray[np.bool_], random: np.random.Generator) -> Ids:
-    """The sentences of each text in an order by chance; `ends[id]`: a sentence ends with this token."""
+    """The sentences of each text in an order by chance; `ends`: see `sentence_ends`."""
+    ends_one, ends_wide, may_begin = ends
     texts = np.repeat(np.arange(len(lengths)), lengths)
-    begins = np.ones(len(ids), bool)  # the first token of a text, or one that follows an end
-    begins[1:] = ends[ids[:-1]] | (texts[1:] != texts[:-1])
+    begins = np.ones(len(ids), bool)
+    last, this = ids[:-1], ids[1:]
+    begins[1:] = (ends_one[last] & may_begin[this]) | ends_wide[last] | (texts[1:] != texts[:-1])
     sentences = np.cumsum(begins) - 1
     keys = random.random(int(begins.sum()))
     order: Ids = ids[np.argsort(texts + keys[sentences], kind="stable")]
@@ -65,5 +69,14 @@ def permute_sentences(ids: Ids, lengths: Lengths, ends: NDArray[np.bool_], rando
 
 
 def sentence_ends(pieces: Sequence[str]) -> NDArray[np.bool_]:
-    """Which tokens of a vocabulary end a sentence, by their spelling."""
-    return np.array([piece.rstrip(CLOSERS).endswith(ENDS) for piece in pieces])
+    """(3, V) by their spelling: tokens that end a sentence before a blank, those that always do, those with the blank.
+
+    The dots of "3.14" and "example.org" have no blank behind them. Where no token of a vocabulary has a blank (BERT's
+    marks what goes on, not what begins), nobody can tell, and any token may begin a sentence.
+    """
+    bare = [piece.rstrip(CLOSERS) for piece in pieces]
+    has_blank = np.array([piece.startswith(BLANK) for piece in pieces])
+    may_begin = has_blank if has_blank.any() else ~has_blank
+    return np.array(
+        [[piece.endswith(ENDS) for piece in bare], [piece.endswith(WIDE_ENDS) for piece in bare], may_begin]
+    )

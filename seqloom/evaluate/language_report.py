@@ -3,10 +3,12 @@
     perplexity = exp(sum -log p / tokens)        bits per character = sum -log p / (log 2 * characters)
 
 Perplexity depends on what a token is; bits per character compare models with any tokens. Line ends are characters.
-Neighbouring tokens cost alike, so the 95 % interval draws whole blocks of lines (Kunsch 1989), not tokens.
+Neighbouring tokens cost alike, so the 95 % interval draws whole blocks of lines (Kunsch 1989), not tokens. Of a few
+blocks every draw is nearly the same, so they give no interval and no p: nan here, null in JSON.
 """
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,11 @@ from seqloom.evaluate.metrics import Measurement, Sums
 from seqloom.evaluate.significance import Difference, Estimate, compare, estimate
 
 MOST_BLOCKS, BLOCK_TOKENS = 200, 256  # so many blocks at most, of so many tokens at least
+FEWEST_BLOCKS = 10
+TOO_FEW = (
+    f"No intervals: they draw blocks of whole lines, and want {FEWEST_BLOCKS} of {BLOCK_TOKENS} tokens or more; "
+    "give a longer text, or one with more line ends."
+)
 NAMES = {
     "perplexity": ("perplexity a token", ".3f"),
     "nats_per_token": ("nats a token", ".4f"),
@@ -36,14 +43,15 @@ class Rival:
 
     model: str
     bits_per_character: float
-    difference: Difference
+    difference: Difference | None
+    why_not: str = ""  # there is no difference
 
     def render(self) -> str:
-        found = self.difference
-        return (
-            f"against {self.model}, {self.bits_per_character:.4f} bits a character: {found.difference:+.4f}  "
-            f"[{found.low:+.4f}, {found.high:+.4f}], p = {found.p_value:.3f} (less is better)"
-        )
+        head, found = f"against {self.model}, {self.bits_per_character:.4f} bits a character: ", self.difference
+        if found is None:
+            return f"{head}not compared: {self.why_not}"
+        sure = "" if math.isnan(found.low) else f"  [{found.low:+.4f}, {found.high:+.4f}], p = {found.p_value:.3f}"
+        return f"{head}{found.difference:+.4f}{sure} (less is better)"
 
 
 @dataclass(frozen=True)
@@ -56,10 +64,15 @@ class LanguageReport:
 
     def to_json(self) -> dict[str, Any]:
         def plain(scores: dict[str, Estimate]) -> dict[str, Any]:
-            return {name: asdict(found) for name, found in scores.items()}
+            return {name: asdict(found, dict_factory=without_nan) for name, found in scores.items()}
 
         found = {**self.about, **plain(self.scores), "with_context": plain(self.with_context)}
-        return {**found, "against": asdict(self.against) if self.against else None, "warnings": self.warnings}
+        against = asdict(self.against, dict_factory=without_nan) if self.against else None
+        return {**found, "against": against, "warnings": [*self.warnings, *self.doubts]}
+
+    @property
+    def doubts(self) -> list[str]:
+        return [TOO_FEW] if math.isnan(self.scores["perplexity"].low) else []
 
     def render(self) -> str:
         about = self.about
@@ -73,28 +86,54 @@ class LanguageReport:
         if self.against:
             lines += [self.against.render()]
         speed = about["tokens"] / about["seconds"]
-        lines += [f"95 % intervals over blocks of lines; {speed:,.0f} tokens a second", *self.warnings]
+        intervals = "" if self.doubts else "95 % intervals over blocks of lines; "
+        lines += [f"{intervals}{speed:,.0f} tokens a second", *self.warnings, *self.doubts]
         return "\n".join(lines)
 
 
+def without_nan(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON has no nan."""
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in fields}
+
+
 def rows_of(scores: dict[str, Estimate]) -> list[str]:
-    return [
-        f"  {title:<20} {scores[name].score:{form}}  [{scores[name].low:{form}}, {scores[name].high:{form}}]"
-        for name, (title, form) in NAMES.items()
-    ]
+    return [f"  {title:<20} {show(scores[name], form)}" for name, (title, form) in NAMES.items()]
+
+
+def show(found: Estimate, form: str) -> str:
+    interval = "" if math.isnan(found.low) else f"  [{found.low:{form}}, {found.high:{form}}]"
+    return f"{found.score:{form}}{interval}"
 
 
 def estimate_costs(costs: NDArray[np.float64], tokens: Any, chars: Any) -> dict[str, Estimate]:
     """Every score of a text from the cost, the tokens and the characters of each of its lines, (lines,) each."""
     blocks = blocks_of(costs, tokens, chars)
-    return estimate({name: measure(name, blocks) for name in FORMULAS})
+    found = estimate({name: measure(name, blocks) for name in FORMULAS})
+    if len(blocks) < FEWEST_BLOCKS:
+        return {name: replace(one, low=math.nan, high=math.nan) for name, one in found.items()}
+    return found
 
 
-def compare_costs(rival: str, ours: NDArray[np.float64], theirs: NDArray[np.float64], tokens: Any, chars: Any) -> Rival:
-    """Paired over the same blocks of lines, which our tokens make, whatever tokens the other model has."""
+def compare_costs(
+    rival: str,
+    ours: NDArray[np.float64],
+    theirs: NDArray[np.float64],
+    tokens: Any,
+    chars: Any,
+    why_not: str = "",
+) -> Rival:
+    """Paired over the same blocks of lines, which our tokens make, whatever tokens the other model has.
+
+    `why_not`: what makes a difference meaningless; then none is given.
+    """
     name = "bits_per_character"
-    both = [{name: measure(name, blocks_of(costs, tokens, chars))} for costs in (ours, theirs)]
-    return Rival(rival, both[1][name].score, compare(*both)[name])
+    both = [measure(name, blocks_of(costs, tokens, chars)) for costs in (ours, theirs)]
+    if why_not:
+        return Rival(rival, both[1].score, None, why_not)
+    found = compare({name: both[0]}, {name: both[1]})[name]
+    if len(both[0].statistics) < FEWEST_BLOCKS:
+        found = replace(found, low=math.nan, high=math.nan, p_value=math.nan)
+    return Rival(rival, both[1].score, found)
 
 
 def blocks_of(costs: NDArray[np.float64], tokens: Any, chars: Any) -> Sums:

@@ -9,6 +9,8 @@ LONGEST_SHOWN = 300  # characters of a text
 
 def render(report: Report) -> str:
     blocks = [render_head(report), render_scores(report.scores, report.against)]
+    if report.baseline:
+        blocks.append(render_baseline(report.baseline))
     if report.diversity:
         blocks.append(render_diversity(report.diversity))
     if len(report.by_length) > 1:
@@ -30,18 +32,28 @@ def render_head(report: Report) -> str:
 
 
 def render_scores(scores: dict[str, Estimate], rival: Rival | None) -> str:
-    rows = [["", "score", "95 % interval", *([rival.name, "difference", "95 % interval", "p"] if rival else [])]]
+    rows = [["", "score", "95 % interval", *(rival_head(rival) if rival else [])]]
     for name, found in scores.items():
         better = "-" if name in LOWER_IS_BETTER else "+"
         row = [f"{NAMES[name]} ({better})", f"{found.score:.2f}", interval(found)]
-        if rival and name in rival.differences:
-            difference = rival.differences[name]
-            row += [f"{rival.scores[name].score:.2f}", f"{difference.difference:+.2f}", interval(difference)]
-            row.append(f"{difference.p_value:.3f}{' *' if difference.p_value < 0.05 else ''}")
-        rows.append(row)
+        rows.append(row + (rival_cells(rival, name) if rival and name in rival.differences else []))
     notes = ["(+) higher is better, (-) lower is better" + ("; * significant at 0.05" if rival else "")]
     notes += [f"{NAMES[name]}: {found.signature}" for name, found in scores.items()]
     return table(rows) + "\n" + "\n".join(notes)
+
+
+def rival_head(rival: Rival) -> list[str]:
+    return [rival.name, "difference", "95 % interval", "p"]
+
+
+def rival_cells(rival: Rival, name: str) -> list[str]:
+    found = rival.differences[name]
+    p_value = f"{found.p_value:.3f}{' *' if found.p_value < 0.05 else ''}"
+    return [f"{rival.scores[name].score:.2f}", f"{found.difference:+.2f}", interval(found), p_value]
+
+
+def render_baseline(rival: Rival) -> str:
+    return table([["", *rival_head(rival)], *([NAMES[name], *rival_cells(rival, name)] for name in rival.differences)])
 
 
 def render_diversity(diversity: dict[str, tuple[float, float]]) -> str:

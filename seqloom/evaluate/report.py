@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ class Report:
     about: dict[str, Any] = dataclasses.field(default_factory=dict)  # what the caller knows: params, speed, ...
     task: str = "translate"
     diversity: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)  # of outputs, of references
+    baseline: Rival | None = None  # what an output must beat, where `against` is another model
 
     def to_json(self) -> dict[str, Any]:
         """One flat object; a metric that was left out is null."""
@@ -79,16 +81,18 @@ def make_report(
     task: str = "translate",
     rival: tuple[str, Sequence[str]] | None = None,
     known: dict[str, Measurement] | None = None,
+    rival_known: dict[str, Measurement] | None = None,
+    baseline: tuple[str, Sequence[str]] | None = None,
     about: dict[str, Any] | None = None,
     warnings: Sequence[str] = (),
 ) -> Report:
-    """Measure the outputs for the items; `rival` is the name of another model and its outputs, `known` what the caller
-    has measured already."""
+    """Measure the outputs for the items; `rival` is the name of another model and its outputs, and so is `baseline`;
+    `known` and `rival_known` are what the caller has measured already."""
     task = task if task in OF_TASK else "translate"
     references = [item.references for item in items]
-    found = measure(outputs, references, target_lang, task) | (known or {})
+    measure_texts = partial(measure, references=references, target_lang=target_lang, task=task)
+    found = measure_texts(outputs) | (known or {})
     measured = {name: found[name] for name in OF_TASK[task] if name in found}
-    against = compare_with(*rival, measured, references, target_lang, task) if rival else None
     return Report(
         scores=estimate(measured),
         sentences=len(items),
@@ -97,7 +101,8 @@ def make_report(
         by_length=bucket_by_length([item.source for item in items], measured),
         worst=find_worst(items, outputs, measured["chrf"]),
         warnings=[*warnings, *doubts(len(items), measured)],
-        against=against,
+        against=compare_with(rival[0], measured, measure_texts(rival[1]) | (rival_known or {})) if rival else None,
+        baseline=compare_with(baseline[0], measured, measure_texts(baseline[1])) if baseline else None,
         about=about or {},
         task=task,
         diversity=compare_diversity(outputs, references) if task == "dialogue" else {},
@@ -110,16 +115,8 @@ def compare_diversity(outputs: Sequence[str], references: list[tuple[str, ...]])
     return {f"distinct_{size}": (distinct(outputs, size), distinct(people, size)) for size in (1, 2)}
 
 
-def compare_with(
-    name: str,
-    outputs: Sequence[str],
-    measured: dict[str, Measurement],
-    references: list[tuple[str, ...]],
-    target_lang: str,
-    task: str,
-) -> Rival:
-    theirs = measure(outputs, references, target_lang, task)
-    return Rival(name, estimate(theirs), compare(measured, theirs))
+def compare_with(name: str, ours: dict[str, Measurement], theirs: dict[str, Measurement]) -> Rival:
+    return Rival(name, estimate(theirs), compare(ours, theirs))
 
 
 def doubts(num_sentences: int, measured: dict[str, Measurement]) -> list[str]:

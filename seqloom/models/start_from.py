@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from seqloom.text.vocabulary import FIRST_WORD
+
 TARGET_SIDE = ("output.", "target_table.")  # a row a token of the target's vocabulary
 PLACES = "positions.table"  # a row a place: a shorter table is the begin of a longer one
 
@@ -20,13 +22,14 @@ class Taken:
 
     whole: list[str] = field(default_factory=list)
     begun: dict[str, int] = field(default_factory=dict)  # tables of places: so many rows are from the old one
+    labels: dict[str, str] = field(default_factory=dict)  # layers of labels: "2 of 3 labels" are from the old one
     shared: dict[str, str] = field(default_factory=dict)  # a further name of a tensor that is told of
     new: dict[str, str] = field(default_factory=dict)  # why
     unused: list[str] = field(default_factory=list)  # of the old model
 
     @property
     def names(self) -> list[str]:
-        """All that came from the old model, each tensor once."""
+        """All that came from the old model, each tensor once; not what has rows of new labels, which are to learn."""
         return [*self.whole, *self.begun]
 
 
@@ -53,6 +56,24 @@ def take_over(model: nn.Module, old: Mapping[str, Tensor], same_target: bool) ->
             taken.new[name] = misfit(name, tensor, old.get(name), same_target)
     taken.unused = unused_of(old, taken.names)
     return taken
+
+
+@torch.no_grad()
+def take_labels(model: nn.Module, old: Mapping[str, Tensor], taken: Taken, rows: Mapping[int, int]) -> None:
+    """Copy the rows of labels that both models know (row here -> row there) into a layer of labels that is new."""
+    tensors, here, there = model.state_dict(), [*rows], [*rows.values()]
+    known = sum(row >= FIRST_WORD for row in rows)
+    for name in [name for name in taken.new if name.startswith("output.")]:
+        if not known or name not in old or old[name].shape[1:] != tensors[name].shape[1:]:
+            continue
+        tensors[name][here] = old[name][there].to(tensors[name])
+        del taken.new[name]
+        labels = len(tensors[name]) - FIRST_WORD
+        if known == labels:
+            taken.whole.append(name)
+        else:
+            taken.labels[name] = f"{known} of {labels} labels"
+    taken.unused = unused_of(old, [*taken.names, *taken.labels])
 
 
 def fill(name: str, tensor: Tensor, source: Tensor) -> int:
@@ -83,7 +104,7 @@ def unused_of(old: Mapping[str, Tensor], taken: Collection[str]) -> list[str]:
 def render_taken(taken: Taken, origin: str) -> str:
     """A line a part of the model: `encoder: 36 tensors from runs/bert`; a part that is mixed names what is new."""
     lines = []
-    for part in dict.fromkeys(map(part_of, [*taken.names, *taken.shared, *taken.new])):
+    for part in dict.fromkeys(map(part_of, [*taken.names, *taken.labels, *taken.shared, *taken.new])):
         whole = [name for name in taken.whole if part_of(name) == part]
         said = [f"{count(len(whole))} from {origin}"] if whole else []
         said += [
@@ -91,6 +112,8 @@ def render_taken(taken: Taken, origin: str) -> str:
             for name, rows in taken.begun.items()
             if part_of(name) == part
         ]
+        some = {labels for name, labels in taken.labels.items() if part_of(name) == part}  # of weight and bias the same
+        said += [f"{labels} from {origin}" for labels in some]
         said += [f"shares {name} with {first}" for name, first in taken.shared.items() if part_of(name) == part]
         new = {name: why for name, why in taken.new.items() if part_of(name) == part}
         lines.append(f"  {part}: {'; '.join([*said, *render_new(new, alone=not said)])}")

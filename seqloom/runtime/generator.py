@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 
-from seqloom.config import TASKS, Config
+from seqloom.config import Config
 from seqloom.decode.options import SampleOptions
 from seqloom.decode.sample import draw
 from seqloom.decode.score import log_softmax
@@ -24,7 +24,7 @@ from seqloom.runtime.engines import check_request, load_torch_model
 from seqloom.runtime.folder import RunFolder, open_run
 from seqloom.runtime.inputs import check_text
 from seqloom.text.sides import Tokenizers
-from seqloom.text.vocabulary import BOS, EOS, PAD, UNK
+from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD, PAD, UNK
 from seqloom.text.written import WrittenText
 
 TOKENS, TEMPERATURE = 300, 0.8  # what is written when nothing else is asked for
@@ -83,16 +83,25 @@ class Generator:
 
     def encode(self, prompt: str) -> list[int]:
         """The prompt as it would stand in a text: after an EOS, its lines with a line end between them."""
+        first, *others = self.tokenizer.encode_batch(self.lines_of(prompt))
+        return [EOS, *first, *(token for line in others for token in (self.line_end, *line))]
+
+    def lines_of(self, prompt: str) -> list[str]:
         lines = prompt.replace("\r\n", "\n").split("\n")
         check_text(lines, range(1, len(lines) + 1))
         if self.config.data.normalise == "nfc":
             lines = [unicodedata.normalize("NFC", line) for line in lines]
-        first, *others = self.tokenizer.encode_batch(lines)
-        return [EOS, *first, *(token for line in others for token in (self.line_end, *line))]
+        return lines
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """The words that the model reads as <unk>, each once, in their order."""
+        words = list(dict.fromkeys(word for line in self.lines_of(prompt) for word in line.split()))
+        return [word for word, ids in zip(words, self.tokenizer.encode_batch(words), strict=True) if UNK in ids]
 
     def write(self, prompt: list[int], num: int, how: SampleOptions, random: np.random.Generator) -> Iterator[str]:
         last_line = len(prompt) - prompt[::-1].index(EOS)
-        written = WrittenText(self.tokenizer, prompt[last_line:])
+        # decoding drops <unk>, and with it the blank after it: any word does in its place
+        written = WrittenText(self.tokenizer, [FIRST_WORD if token == UNK else token for token in prompt[last_line:]])
         for token in self.draw_tokens(prompt, num, how, random):
             if token == EOS != self.line_end:
                 break  # not a line ends here but the text
@@ -121,8 +130,7 @@ class Generator:
 def check_task(run: RunFolder) -> None:
     task = run.config.task.name
     if task != "language":
-        verb = "translate" if TASKS[task][0] == "pairs" else "evaluate"
         raise UsageError(
             f"{run.path}: a model of task {task}; only one of task language goes on with a text. "
-            f"Use `seqloom {verb} {run.path}`."
+            f"Use `seqloom translate {run.path}`."
         )

@@ -2,16 +2,19 @@
 
 A text longer than those the model has seen is split at sentence ends, where the outputs of its parts make that of the
 whole, as translations do; a sentence over the limit at a comma or a blank, with a warning; only a word over it is cut.
-The summaries of sentences are no summary: other texts are cut at the limit, with a warning.
+The summaries of sentences are no summary: other texts are cut at the limit, with a warning. What is to be answered in a
+dialogue stands last: of turns the oldest are left out.
 """
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from seqloom.errors import UsageError
 from seqloom.runtime.sentences import split_in_two, split_sentences
 from seqloom.text.tokenizer import Tokenizer
 
+TURN = " <turn> "  # between the turns of a source, in the training data as here
 Warn = Callable[[str], None]
 Parts = list[list[int]]  # the ids of each part of a text; no part at all when there is nothing to translate
 
@@ -24,6 +27,7 @@ def prepare(
     usual_tokens: int | None = None,
     normalise: str,
     by_sentence: bool = True,
+    by_turn: bool = False,
     lines: Sequence[int],
     warn: Warn,
 ) -> list[Parts]:
@@ -34,8 +38,10 @@ def prepare(
     for line, text, ids in zip(lines, texts, encoded, strict=True):
         if by_sentence and len(ids) > whole:
             prepared.append(split_long(text, tokenizer, normalise, max_tokens, line, warn))
-        else:
-            prepared.append([cut(ids, max_tokens, "text", line, warn)] if ids else [])
+            continue
+        if by_turn and len(ids) > max_tokens:
+            ids = last_turns(text, ids, tokenizer, normalise, max_tokens, line, warn)
+        prepared.append([cut(ids, max_tokens, "text", line, warn)] if ids else [])
     return prepared
 
 
@@ -72,6 +78,27 @@ def fit(
         return [cut(ids, max_tokens, "word", line, warn)]
     both = zip(halves, encode_texts(halves, tokenizer, normalise), strict=True)
     return [part for half, own in both for part in fit(half, own, tokenizer, normalise, max_tokens, line, warn)]
+
+
+def last_turns(
+    text: str, ids: list[int], tokenizer: Tokenizer, normalise: str, max_tokens: int, line: int, warn: Warn
+) -> list[int]:
+    """As many of the last turns as the model takes; of a last one that is too long its end."""
+    turns = text.rstrip().split(TURN)  # so that the last one is not empty
+
+    def turns_from(first: int) -> list[int]:
+        return encode_texts([TURN.join(turns[first:])], tokenizer, normalise)[0]
+
+    first = bisect_left(range(len(turns) - 1), True, key=lambda first: len(turns_from(first)) <= max_tokens)
+    kept = turns_from(first)
+    lost = len(kept) - max_tokens
+    left_out = [f"the oldest {first} of {len(turns)} turns"] if first else []
+    left_out += [f"the first {lost:,} tokens of the last"] if lost > 0 else []
+    warn(
+        f"line {line}: a dialogue of {len(ids):,} tokens, the model takes {max_tokens}: "
+        f"{' and '.join(left_out)} were left out."
+    )
+    return kept[-max_tokens:]
 
 
 def cut(ids: list[int], max_tokens: int, name: str, line: int, warn: Warn) -> list[int]:

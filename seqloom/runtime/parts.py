@@ -52,6 +52,7 @@ def split_texts(
         usual_tokens=usual_tokens,
         normalise=data.normalise,
         by_sentence=config.task.name == "translate",
+        by_turn=config.task.name == "dialogue",
         lines=lines,
         warn=warn,
     )

@@ -21,3 +21,9 @@ def as_written(label: str) -> str:
 
 def learn_labels(labels: Iterable[str]) -> Tokenizer:
     return learn_tokenizer("word", labels, MOST_LABELS)
+
+
+def shared_labels(new: Tokenizer, old: Tokenizer) -> dict[int, int]:
+    """The id here -> the id there of each label that both know, the special tokens included."""
+    there = {token: index for index, token in enumerate(old.tokens())}
+    return {index: there[token] for index, token in enumerate(new.tokens()) if token in there}

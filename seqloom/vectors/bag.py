@@ -25,7 +25,12 @@ Term = str | int
 
 def one_hot(ids: Sequence[int] | NDArray[np.integer], num_words: int) -> NDArray[np.float32]:
     """(n, V): row k has its 1 at ids[k]."""
-    return np.eye(num_words, dtype=np.float32)[np.asarray(ids)]
+    places = np.asarray(ids, np.int64)
+    for wrong in places[(places < 0) | (places >= num_words)]:
+        raise UsageError(f"one-hot: id {wrong}: want 0 to {num_words - 1}, the ids of {num_words:,} words")
+    rows = np.zeros((len(places), num_words), np.float32)
+    rows[np.arange(len(places)), places] = 1
+    return rows
 
 
 def terms_of(text: Text) -> Sequence[Term]:

@@ -23,13 +23,17 @@ from seqloom.vectors.word_vectors import WordVectors
 RESAMPLES = 1000
 SEED = 12345
 FEWEST = 3  # two pairs always agree or disagree wholly
+FEWEST_DRAWN = 10  # of fewer most draws agree or disagree wholly: an interval would have no width
 PARTS = re.compile(r"[\t,; ]+")
 PARTS_OF_SPEECH = ("A", "N", "V")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """How well cosines agree with people; rho is nan when too few pairs have vectors, or all are equal."""
+    """How well cosines agree with people; rho is nan when too few pairs have vectors, or all are equal.
+
+    low and high are nan when there are pairs enough for rho, and not for an interval.
+    """
 
     name: str
     rho: float
@@ -38,16 +42,28 @@ class Judged:
     used: int
     total: int
 
+    @property
+    def no_interval(self) -> str | None:
+        """Why there is none; None where there is one."""
+        if self.used >= FEWEST_DRAWN:
+            return None
+        return f"{self.used} pairs are too few for an interval; want {FEWEST_DRAWN} or more"
+
     def to_json(self) -> dict[str, Any]:
-        known = bool(np.isfinite(self.rho))
         return {
             "pairs": self.name,
-            "spearman": self.rho if known else None,  # JSON has no nan
-            "low": self.low if known else None,
-            "high": self.high if known else None,
+            "spearman": number(self.rho),
+            "low": number(self.low),
+            "high": number(self.high),
+            "no_interval": self.no_interval,
             "used": self.used,
             "total": self.total,
         }
+
+
+def number(value: float) -> float | None:
+    """JSON has no nan."""
+    return value if np.isfinite(value) else None
 
 
 def read_pairs(path: Path) -> list[tuple[str, str, float]]:
@@ -97,7 +113,7 @@ def judge(vectors: WordVectors, pairs: list[tuple[str, str, float]], name: str) 
         return Judged(name, np.nan, np.nan, np.nan, len(known), len(pairs))
     first, second, people = zip(*known, strict=True)
     cosines = (vectors.unit[list(first)] * vectors.unit[list(second)]).sum(1)
-    low, high = bootstrap(cosines, np.array(people))
+    low, high = bootstrap(cosines, np.array(people)) if len(known) >= FEWEST_DRAWN else (np.nan, np.nan)
     return Judged(name, spearman(cosines, people), low, high, len(known), len(pairs))
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from seqloom.config import TASKS
 from seqloom.errors import UsageError
 from seqloom.runtime.folder import open_run
+from seqloom.runtime.inputs import TURN
 from seqloom.workflows.decoding import Decoding
-
-TURN = " <turn> "  # between the turns of a source, in the training data as here
 
 
 def chat(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from seqloom.evaluate.testset import Item
     from seqloom.runtime.translator import Translator
 
+    Measurements = dict[str, Measurement]
+
 Say = Callable[[str], None]
 
 
@@ -66,26 +68,32 @@ def evaluate(
     from seqloom.runtime.translator import Translator
 
     start = time.perf_counter()
-    translator = Translator.load_ensemble([folder, *others], threads=threads)
+    translator = Translator.load_ensemble([folder, *others], threads=threads, notice=say)
     load_seconds = time.perf_counter() - start
-    other = Translator.load(against) if against is not None else None
+    other = Translator.load(against, threads=threads, notice=say) if against is not None else None
     items, excluded = read_items(spec, translator.config.data, allow_loss, say)
     outputs = decode_items(translator, items, decoding, say)
     rival = (str(against), decode_items(other, items, decoding, say).texts) if other is not None else None
-    if task == "summarise" and rival is None:
-        rival = ("first sentence", first_sentences(items))
+    baseline = ("first sentence", first_sentences(items)) if task == "summarise" else None
+    known, rival_known, why_not = foresee(translator, other, items, say) if task == "dialogue" else ({}, {}, "")
     seen = most_seen([folder, *others], translator, [item.source for item in items])
     return make_report(
         items,
         outputs.texts,
         target_lang=translator.config.data.target_lang or translator.facts.get("target_lang") or "",
         task=task,
-        rival=rival,
-        known={"perplexity": measure_perplexity(translator, items, say)} if task == "dialogue" else None,
+        rival=rival or baseline,
+        baseline=baseline if rival else None,
+        known=known,
+        rival_known=rival_known,
         about=describe(translator, outputs, len(items), load_seconds)
         | {"model": str(folder), "with": [str(member) for member in others]}
         | {"pairs": pairs, "excluded": excluded, "seen_in_training": seen},
-        warnings=[*seen_warning(seen, len(items)), *split_warning(translator, items)],
+        warnings=[
+            *([f"Perplexity is not compared: {why_not}."] if why_not else []),
+            *seen_warning(seen, len(items)),
+            *split_warning(translator, items),
+        ],
     )
 
 
@@ -122,6 +130,22 @@ def first_sentences(items: list["Item"]) -> list[str]:
     from seqloom.runtime.sentences import split_sentences
 
     return [next(iter(split_sentences(item.source)), "").strip() for item in items]
+
+
+def foresee(
+    translator: "Translator", other: "Translator | None", items: list["Item"], say: Say
+) -> tuple["Measurements", "Measurements", str]:
+    """Perplexity of both models; of the other one only where it is asked for the same tokens, else why not."""
+    ours = {"perplexity": measure_perplexity(translator, items, say)}
+    if other is None:
+        return ours, {}, ""
+    if other.tokenizers.target.fingerprint != translator.tokenizers.target.fingerprint:
+        return ours, {}, "the other model has another tokenizer, and perplexity depends on what a token is"
+    theirs = {"perplexity": measure_perplexity(other, items, say)}
+    tokens = [found["perplexity"].statistics[:, 1].tolist() for found in (ours, theirs)]
+    if tokens[0] != tokens[1]:
+        return ours, {}, "one of the two models cannot take all of the answers in one piece"
+    return ours, theirs, ""
 
 
 def measure_perplexity(translator: "Translator", items: list["Item"], say: Say) -> "Measurement":

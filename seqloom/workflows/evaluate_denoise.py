@@ -33,7 +33,7 @@ def evaluate_denoise(
     from seqloom.evaluate.testset import Item
     from seqloom.runtime.translator import Translator
 
-    translator = Translator.load(folder, threads)
+    translator = Translator.load(folder, threads, notice=say)
     rows, excluded = read_pairs(CorpusSpec.parse(pairs, columns, form="text"), translator.config.data, allow_loss, say)
     tokenizer, most = translator.tokenizers.source, translator.config.data.max_tokens
     encoded = zip(rows, tokenizer.encode_batch([row.source for row in rows]), strict=True)

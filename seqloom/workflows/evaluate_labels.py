@@ -55,7 +55,7 @@ def evaluate_labels(
         wanted,
         said,
         new=find_new_words(folder, labeller.tokenizers.source, texts) if labeller.tags_words else None,
-        rival=(str(against), ask_rival(against, task, texts)) if against is not None else None,
+        rival=(str(against), ask_rival(against, task, texts, threads)) if against is not None else None,
         mistakes=[] if labeller.tags_words else find_mistakes(rows, wanted, said, found),
         warnings=warnings,
         about=describe(labeller, len(texts), seconds)
@@ -100,13 +100,13 @@ def tell_unknown(
         say(f"{spec.name}:\n{finding.render()}")
 
 
-def ask_rival(folder: Path, task: str, texts: list[str]) -> list[list[str]]:
+def ask_rival(folder: Path, task: str, texts: list[str], threads: int | None) -> list[list[str]]:
     from seqloom.runtime.folder import read_config
     from seqloom.runtime.labeller import Labeller
 
     if (other := read_config(folder).task.name) != task:
         raise UsageError(f"--against {folder}: a model to {other}; want one to {task}")
-    rival = Labeller.load(folder)
+    rival = Labeller.load(folder, threads)
     return [names_of(one, rival) for one in rival.probabilities(texts)]
 
 

@@ -15,14 +15,15 @@ from seqloom.workflows.seen import count_seen, seen_warning
 
 if TYPE_CHECKING:
     from seqloom.data.windows import Cut
-    from seqloom.evaluate.language_report import LanguageReport
+    from seqloom.evaluate.language_report import LanguageReport, Rival
     from seqloom.models.api import LanguageModel
     from seqloom.runtime.generator import Generator
 
-LEAST_BATCH = 2048  # tokens at once, as a validation in training reads them
+BATCH = 2048  # tokens at once
 LONG = 20
 Say = Callable[[str], None]
 Costs = NDArray[np.float64]
+UNKNOWN = "of an unknown word only <unk> is foreseen, which is easier than the word"
 
 
 def evaluate_language(
@@ -35,17 +36,17 @@ def evaluate_language(
     allow_loss: bool,
     say: Say,
 ) -> "LanguageReport":
-    """The report on one text. Windows follow each other without gap and overlap, as in validation."""
+    """The report on one text. Windows follow each other without gap and overlap; a state is carried all the way."""
     from seqloom.data.corpus import CorpusSpec
-    from seqloom.evaluate.language_report import LanguageReport, compare_costs, estimate_costs
+    from seqloom.evaluate.language_report import LanguageReport, estimate_costs
     from seqloom.runtime.generator import Generator
 
     spec = CorpusSpec.parse(text, columns, form="stream")
     generator = Generator.load(folder, threads)
     lines = [pair.source for pair in read_pairs(spec, generator.config.data, allow_loss, say)[0]]
     read = read_text(generator, lines)
+    other = ask_rival(against, lines, threads) if against else None
     chars = np.array([len(line) + 1 for line in lines])
-    unknown = [f"{read.unknown:,} tokens are unknown words: what they cost says little."] if read.unknown else []
     seen, num_long = count_seen(folder, read.long_lines), len(read.long_lines)
     about: dict[str, Any] = {name: generator.facts.get(name) for name in ("params", "step", "data_hash")}
     about |= {"model": str(folder), "text": text, "lines": len(lines), "characters": int(chars.sum())}
@@ -54,10 +55,12 @@ def evaluate_language(
         about | {"seconds": read.seconds, "seen_in_training": seen},
         estimate_costs(read.costs, read.tokens, chars),
         estimate_costs(read.with_context, read.tokens, chars) if read.with_context is not None else {},
-        [*unknown, *seen_warning(seen, num_long, f"lines of {LONG} tokens or more")],
-        compare_costs(str(against), best_costs(read), ask_rival(against, lines), read.tokens, chars)
-        if against
-        else None,
+        [
+            *unknown_warning(folder, read),
+            *(unknown_warning(against, other) if against and other else []),
+            *seen_warning(seen, num_long, f"lines of {LONG} tokens or more"),
+        ],
+        compare_reads(against, read, other, chars) if against and other else None,
     )
 
 
@@ -77,11 +80,14 @@ def read_text(generator: "Generator", lines: list[str]) -> Read:
     from seqloom.data.windows import StreamBatches, as_stream, cut_in_order
     from seqloom.text.vocabulary import UNK
 
-    config, model = generator.config, generator.model
+    model = generator.model
     encoded = generator.tokenizer.encode_batch(lines)
-    window, rows = config.task.window, max(1, max(config.train.batch_tokens, LEAST_BATCH) // config.task.window)
+    carries = model.context == 0
+    # One row carries a state through the whole text: of several, all but the first would begin without what was before.
+    window = BATCH if carries else generator.config.task.window
+    rows = max(1, BATCH // window)
     stream = as_stream(encoded, generator.tokenizer.line_end)
-    batches = StreamBatches(stream, window, rows, carries=model.context == 0, seed=None)
+    batches = StreamBatches(stream, window, rows, carries=carries, seed=None)
     tokens = np.array([len(ids) + 1 for ids in encoded])
     began = time.perf_counter()
     costs = cost_of_tokens(model, batches, batches.epoch(0))
@@ -99,13 +105,24 @@ def best_costs(read: Read) -> Costs:
     return read.costs if read.with_context is None else read.with_context
 
 
-def ask_rival(folder: Path, lines: list[str]) -> Costs:
+def unknown_warning(folder: Path, read: Read) -> list[str]:
+    return [f"{read.unknown:,} tokens are unknown words to {folder}: {UNKNOWN}."] if read.unknown else []
+
+
+def compare_reads(rival: Path, ours: Read, theirs: Read, chars: NDArray[Any]) -> "Rival":
+    from seqloom.evaluate.language_report import compare_costs
+
+    why_not = UNKNOWN if ours.unknown or theirs.unknown else ""
+    return compare_costs(str(rival), best_costs(ours), best_costs(theirs), ours.tokens, chars, why_not)
+
+
+def ask_rival(folder: Path, lines: list[str], threads: int | None) -> Read:
     from seqloom.runtime.folder import read_config
     from seqloom.runtime.generator import Generator
 
     if (task := read_config(folder).task.name) != "language":
         raise UsageError(f"--against {folder}: a model of the task {task}; want one of the task language")
-    return best_costs(read_text(Generator.load(folder), lines))
+    return read_text(Generator.load(folder, threads), lines)
 
 
 def by_line(costs: Costs, tokens: NDArray[Any]) -> Costs:

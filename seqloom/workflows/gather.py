@@ -13,12 +13,12 @@ from seqloom.data.prepare import prepare, wanted_data_hash
 from seqloom.data.store import Store
 from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.runtime.folder import read_facts
+from seqloom.runtime.inputs import TURN
 from seqloom.text.labels import learn_labels
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import SPECIALS
 from seqloom.train.progress import make_progress
-from seqloom.workflows.chat import TURN
 from seqloom.workflows.doctor import doctor_command
 from seqloom.workflows.resume import check_same_data
 

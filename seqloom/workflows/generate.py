@@ -1,12 +1,19 @@
 """Go on with a prompt: pieces of text as they are written."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from seqloom.errors import UsageError
 
 BETWEEN = "---"  # a line between two texts of one prompt
+MOST_NAMED = 10  # unknown words
+Say = Callable[[str], None]
+
+
+def to_stderr(message: str) -> None:
+    print(message, file=sys.stderr)
 
 
 def generate(
@@ -17,9 +24,13 @@ def generate(
     tokens: int | None = None,
     num: int = 1,
     threads: int | None = None,
+    say: Say = to_stderr,
     **sampling: Any,
 ) -> Iterator[str]:
-    """`num` texts, each the prompt and what follows it, piece by piece; what is not given is as `Generator` has it."""
+    """`num` texts, each the prompt and what follows it, piece by piece; what is not given is as `Generator` has it.
+
+    `say` is told which words of the prompt the model does not know.
+    """
     text = read_prompt(prompt, prompt_file)
     if num < 1:
         raise UsageError(f"--num {num}: want at least 1")
@@ -30,6 +41,9 @@ def generate(
     from seqloom.runtime.generator import Generator  # torch takes seconds: first what is wrong without it
 
     generator = Generator.load(folder, threads)
+    if unknown := generator.unknown_words(text):
+        more = ", ..." if len(unknown) > MOST_NAMED else ""
+        say(f"{folder} does not know, and reads as one unknown word: {', '.join(unknown[:MOST_NAMED])}{more}")
     for number in range(num):
         pieces = generator.stream(text, number=number, **asked)
         yield f"{BETWEEN}\n{text}" if number else text

@@ -63,11 +63,13 @@ def settle_config(
         file, overrides = find_recipe(choice.recipe), [*choice.settings, *overrides]
     config = load_config(file, overrides)
     refuse_idle(config, given)
+    origin = config.train.init or tokenizer  # that of --init is copied into the run's folder, and taken from there
     if tokenizer:
         config = replace(config, text=describe_tokenizer(tokenizer))
-        refuse_text_settings(given, tokenizer)
+    if origin:
+        refuse_text_settings(given, origin)
         for fault in check_together(config):
-            raise UsageError(f"the tokenizer of {tokenizer} does not fit: {fault}")
+            raise UsageError(f"the tokenizer of {origin} does not fit: {fault}")
     source_lang, target_lang = specs[0].languages
     data = replace(
         config.data,
@@ -83,11 +85,11 @@ def settle_config(
     return replace(config, data=data, train=train)
 
 
-def refuse_text_settings(overrides: Sequence[str], tokenizer: Path) -> None:
+def refuse_text_settings(overrides: Sequence[str], origin: Path | str) -> None:
     """What is asked of a tokenizer that is not learned here would be passed over."""
     if asked := [override.strip() for override in overrides if is_of_text(override)]:
         raise UsageError(
-            f"--set {asked[0]}: the tokenizer is that of {tokenizer}, not one to be learned; leave the setting out, "
+            f"--set {asked[0]}: the tokenizer is that of {origin}, not one to be learned; leave the setting out, "
             "or learn one here, without --tokenizer and --init"
         )
 
@@ -97,10 +99,9 @@ def is_of_text(override: str) -> bool:
 
 
 def refuse_idle(config: Config, given: Sequence[str]) -> None:
-    """A setting that was given by hand and is of another family would do nothing, and nobody would know."""
-    for override, family in idle_overrides(config, given).items():
-        name = override.partition("=")[0].strip()
-        raise UsageError(f"--set {override}: {name} is for model.kind = {family}, and this is a {config.model.kind}")
+    """A setting that was given by hand and is of another family or task would do nothing, and nobody would know."""
+    for override, reason in idle_overrides(config, given).items():
+        raise UsageError(f"--set {override}: {override.partition('=')[0].strip()} is {reason}. Leave it out.")
 
 
 def describe_tokenizer(folder: Path) -> TextConfig:

@@ -12,11 +12,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from seqloom.config import TASKS, Config, idle_overrides
+from seqloom.config import TASKS, Config, DataConfig, idle_overrides
+from seqloom.config.rules import ONLY_READ
+from seqloom.data.forms import LABELS
 from seqloom.errors import ModelError, UsageError
-from seqloom.models.start_from import Taken, render_taken, take_over
+from seqloom.models.start_from import Taken, render_taken, take_labels, take_over
 from seqloom.nn.adapter import add_adapters
 from seqloom.runtime.folder import RunFolder, load_model, open_run, read_config
+from seqloom.text.labels import shared_labels
 from seqloom.text.sides import Tokenizers
 from seqloom.train.durable import replace_file
 from seqloom.train.rates import freeze, parse_rates
@@ -39,15 +42,17 @@ class Beginning:
     origin: Path
     folder: Path
     started: bool
+    max_tokens: int  # of a text, as far as recipe and settings say
 
     @classmethod
     def find(cls, folder: Path, recipe: str | Path | None, overrides: Sequence[str]) -> "Beginning | None":
         """By the settings, before any data is read; None where the run begins from nothing."""
-        section = early_settings(folder, recipe, overrides).get("train", {})
-        name = section.get("init") if isinstance(section, dict) else None
+        table = early_settings(folder, recipe, overrides)
+        name, most = peek(table, "train", "init"), peek(table, "data", "max_tokens")
         if not (name and isinstance(name, str)):
             return None
-        return cls(Path(name), folder, (folder / "run.json").exists())
+        most = most if isinstance(most, int) else DataConfig().max_tokens
+        return cls(Path(name), folder, (folder / "run.json").exists(), most)
 
     def settings(self, task: str) -> list[str]:
         """Overrides that give the new model the shape of the old one, as far as the task can have it."""
@@ -61,6 +66,9 @@ class Beginning:
         settings = [f"model.{name}={json.dumps(setting)}" for name, setting in shape.items()]
         if task == config.task.name == "language":
             settings += [f"task.window={config.task.window}"]  # it knows no places beyond
+        places_end = config.model.positions == "learned" and config.task.name != "language"
+        if task in ONLY_READ and places_end and config.data.max_tokens < self.max_tokens:
+            settings += [f"data.max_tokens={config.data.max_tokens}"]  # nor does a reader, which reads on in parts
         idle = idle_overrides(config, settings)  # of other families of models: nobody reads them
         return [setting for setting in settings if setting not in idle]
 
@@ -84,6 +92,12 @@ class Beginning:
         kept = tokenizers if both_pairs else Tokenizers(tokenizers.source, tokenizers.source)
         kept.save(self.folder)
         return self.folder
+
+
+def peek(table: dict[str, Any], section: str, name: str) -> Any:
+    """A setting of a table that nobody has checked yet; None where there is none."""
+    settings = table.get(section, {})
+    return settings.get(name) if isinstance(settings, dict) else None
 
 
 def check_beginning(config: Config) -> None:
@@ -118,13 +132,20 @@ def take(model: nn.Module, folder: Path, config: Config, tokenizers: Tokenizers,
     """Copy what fits from the earlier model, tell and record it; the names of what was taken."""
     run = open_run(Path(config.train.init))
     same_target = run.tokenizers.target.fingerprint == tokenizers.target.fingerprint
-    taken = take_over(model, load_model(run).state_dict(), same_target)
+    old = load_model(run).state_dict()
+    taken = take_over(model, old, same_target)
+    if form_of(run.config) == form_of(config) in LABELS:
+        take_labels(model, old, taken, shared_labels(tokenizers.target, run.tokenizers.target))
     told = render_taken(taken, str(run.path))
     if not any(tensor.ndim > 1 for name, tensor in model.state_dict().items() if name in taken.names):
         raise UsageError(f"--init {run.path}: none of its matrices fits this model:\n{told}")
     tell(f"begins from {run.path} ({run.config.task.name}, step {run.facts.get('step', '?')}):\n{told}")
     replace_file(folder / RECORD, json.dumps(describe(run, taken), indent=1).encode())
     return taken.names
+
+
+def form_of(config: Config) -> str:
+    return TASKS[config.task.name][0]
 
 
 @torch.no_grad()
@@ -138,6 +159,11 @@ def take_vectors(model: Any, config: Config, tokenizers: Tokenizers, tell: Tell)
     tokenizer = tokenizers.source if reads_source else tokenizers.target
     vectors, pieces = load_vectors(Path(config.model.vectors), tell), tokenizer.pieces(range(len(tokenizer)))
     found, rows = known_rows(vectors, pieces, table.embedding_dim, float(table.weight.std()))
+    if not found.any():
+        raise UsageError(
+            f"model.vectors = {config.model.vectors}: none of the {len(pieces):,} tokens is a word of it. Give vectors "
+            "of this language; most tokens of bpe are parts of words, and --set text.tokenizer=word reads whole ones"
+        )
     table.weight[torch.from_numpy(found)] = torch.from_numpy(rows).to(table.weight)
     tell(f"word vectors: {int(found.sum()):,} of {len(pieces):,} tokens are in {config.model.vectors}")
 

@@ -99,10 +99,11 @@ class Judgements:
     def render(self) -> str:
         rows = [("pairs", "Spearman", "95 % interval", "used", "of", "left out")]
         for judged in self.files:
-            interval = f"{judged.low:.3f} to {judged.high:.3f}"
+            interval = "-" if judged.no_interval else f"{judged.low:.3f} to {judged.high:.3f}"
             counts = (f"{judged.used:,}", f"{judged.total:,}", f"{judged.total - judged.used:,}")
             rows.append((judged.name, f"{judged.rho:.3f}", interval, *counts))
-        return f"{table(rows)}\nleft out: a word of the pair is not among the {self.num_vectors:,} words"
+        why = "".join(f"\n{judged.name}: {judged.no_interval}" for judged in self.files if judged.no_interval)
+        return f"{table(rows)}\nleft out: a word of the pair is not among the {self.num_vectors:,} words{why}"
 
     def to_json(self) -> dict[str, Any]:
         return {"files": [judged.to_json() for judged in self.files], "num_vectors": self.num_vectors}

@@ -20,7 +20,7 @@ def plot(
     seed: int,
     warn: Callable[[str], None],
 ) -> list[Path]:
-    """The files written: `out` as its ending says, or both kinds when it has none of ours."""
+    """The files written: `out` as its ending says, or both kinds when it has none."""
     from seqloom.explain.charts import can_draw
     from seqloom.explain.word_map import WordMap, draw_html, draw_png
     from seqloom.vectors.files import load_vectors
@@ -29,7 +29,7 @@ def plot(
     for name, value, least in (("near", near, 0), ("top", top, 3), ("skip", skip, 0), ("clusters", clusters, 1)):
         if value < least:
             raise UsageError(f"--{name} {value}: want {least} or more.")
-    targets = [out] if out.suffix in ENDINGS else [out.with_name(out.name + ending) for ending in ENDINGS]
+    targets = output_files(out)
     if not can_draw() and targets[0].suffix == ".png":
         raise UsageError(f"{targets[0]}: a PNG needs matplotlib: pip install 'seqloom[plots]', or give --out NAME.html")
     vectors = load_vectors(file, warn)
@@ -52,3 +52,14 @@ def plot(
         else:
             target.write_text(draw_html(drawing), "utf-8")
     return targets
+
+
+def output_files(out: Path) -> list[Path]:
+    """What is to be written; refused now what would be lost or could not be drawn when the work is done."""
+    if out.suffix not in ("", *ENDINGS):
+        raise UsageError(f"--out {out}: want {', '.join(ENDINGS)}, or no ending for both.")
+    files = [out] if out.suffix else [out.with_name(out.name + ending) for ending in ENDINGS]
+    for file in files:
+        if file.exists():
+            raise UsageError(f"--out {out}: {file} is there already. Choose another name, or remove it.")
+    return files

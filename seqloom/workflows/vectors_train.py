@@ -24,6 +24,7 @@ ADVICE = {  # why lines are lost -> what to do
     "missing column": "check --column {column} and the separator",
 }
 OTHERWISE = "mend these lines, or leave them out"
+TABLES = (".tsv", ".tab", ".csv", ".jsonl", ".ndjson", ".json")  # whose lines are no text, though columns of them are
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def train(
     settings.check()
     for name in files:
         check_file(Path(name))
+        check_text(name, column)
     file = output_file(out)
     account = Account()
     texts = (split_words(text, keep_case, spaces) for text in read_texts(files, column, account))
@@ -137,6 +139,15 @@ def tell_lost(account: Account, column: str | None) -> str:
         return ""
     reason = max(account.excluded, key=lambda reason: account.excluded[reason])
     return f"{account.render().replace(' pairs', ' lines')}\n  -> {ADVICE.get(reason, OTHERWISE).format(column=column)}"
+
+
+def check_text(name: str, column: str | None) -> None:
+    """Names of fields and cells side by side would be learned as if they were a sentence."""
+    if column is None and Path(name.removesuffix(".gz")).suffix.lower() in TABLES:
+        raise UsageError(
+            f"{name}: a table; say which column is the text: --column 1, or the name of a header or of a JSON field. "
+            "Of plain text the name ends in .txt."
+        )
 
 
 def check_column(column: str) -> str:

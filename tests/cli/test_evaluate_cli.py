@@ -228,3 +228,17 @@ def test_a_wrong_search_option_is_told_at_once(evaluate, test_file):
         code, out, err = evaluate(test_file, *words)
         assert (code, out) == (2, "")
         assert said in err
+
+
+def test_both_models_have_the_threads_and_tell_what_they_say(evaluate, test_file, tiny_model, monkeypatch):
+    asked, load = [], Translator.load_ensemble.__func__
+
+    def note(cls, folders, threads=None, device="cpu", engine="auto", notice=None):
+        asked.append((threads, notice is not None))
+        notice(f"{folders[0]}: a notice")
+        return load(cls, folders, threads, device, engine, notice)
+
+    monkeypatch.setattr(Translator, "load_ensemble", classmethod(note))
+    code, _, err = evaluate(test_file, "--against", tiny_model, "--threads", 1)
+    assert (code, asked) == (0, [(1, True)] * 2)
+    assert err.count(f"{tiny_model}: a notice\n") == 2

@@ -28,8 +28,21 @@ def test_a_summary_is_compared_with_the_first_sentence(evaluate, random_model, t
     assert list(found)[:3] == ["rouge_1", "rouge_2", "rouge_l"]
     assert found["against"]["name"] == "first sentence"
     assert found["against"]["scores"]["rouge_1"]["score"] == pytest.approx(100 * (1 + 4 / 5) / 2)
+    assert found["baseline"] is None
     _, out, _ = evaluate(random_model("task.name=summarise"), file)
     assert "ROUGE-1 (+)" in out
+    assert "first sentence" in out
+
+
+def test_a_summary_is_compared_with_the_first_sentence_and_another_model(evaluate, random_model, tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text("The cat sat. It ran.\tThe cat sat\nA dog. No.\tA small dog\n", "utf-8")
+    ours, theirs = (random_model("task.name=summarise", seed=seed) for seed in (3, 4))
+    found = json.loads(evaluate(ours, file, "--against", theirs, "--json")[1])
+    assert (found["against"]["name"], found["baseline"]["name"]) == (str(theirs), "first sentence")
+    assert found["baseline"]["scores"]["rouge_1"]["score"] == pytest.approx(100 * (1 + 4 / 5) / 2)
+    _, out, _ = evaluate(ours, file, "--against", theirs)
+    assert str(theirs) in out
     assert "first sentence" in out
 
 
@@ -49,6 +62,30 @@ def test_a_dialogue_tells_perplexity_and_diversity(evaluate, random_model, tmp_p
     _, out, _ = evaluate(folder, file)
     assert "perplexity (-)" in out
     assert "distinct-2" in out
+
+
+def test_dialogue_models_are_compared_by_perplexity_where_they_have_the_same_tokens(evaluate, random_model, tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text("a cat\tthe mat\na cat\tno\nthe dog\tran\n", "utf-8")
+    ours, theirs = (random_model("task.name=dialogue", seed=seed) for seed in (3, 4))
+    alone = json.loads(evaluate(theirs, file, "--json")[1])["perplexity"]["score"]
+    found = json.loads(evaluate(ours, file, "--against", theirs, "--json")[1])
+    assert found["against"]["scores"]["perplexity"]["score"] == pytest.approx(alone)
+    difference = found["against"]["differences"]["perplexity"]["difference"]
+    assert difference == pytest.approx(found["perplexity"]["score"] - alone)
+    words = random_model("task.name=dialogue", "text.tokenizer=word")
+    found = json.loads(evaluate(ours, file, "--against", words, "--json")[1])
+    assert "perplexity" not in found["against"]["differences"]
+    assert "Perplexity is not compared: the other model has another tokenizer" in found["warnings"][0]
+
+
+def test_perplexity_is_compared_on_the_same_answers_only(evaluate, random_model, tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text("a cat\tthe mat\nthe dog is small\tran\n", "utf-8")
+    ours, short = random_model("task.name=dialogue"), random_model("task.name=dialogue", "data.max_tokens=10")
+    found = json.loads(evaluate(ours, file, "--against", short, "--json")[1])
+    assert "perplexity" not in found["against"]["differences"]
+    assert "Perplexity is not compared: one of the two models cannot take" in found["warnings"][0]
 
 
 def test_a_pronunciation_is_right_when_any_matches(evaluate, random_model, tmp_path):

@@ -253,3 +253,13 @@ def test_the_doctor_knows_files_of_labels(seqloom: Run, folder: Path, tmp_path: 
 def test_a_rival_for_another_task_is_refused(folder: Path, seqloom: Run) -> None:
     done = seqloom("evaluate", "classify", "test-classify.tsv", "--against", "tag", cwd=folder)
     assert done.returncode == 2 and "a model to tag; want one to classify" in done.stderr
+
+
+def test_the_rival_has_as_many_threads(folder: Path, seqloom: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from seqloom.runtime.labeller import Labeller
+
+    asked, load = [], Labeller.load
+    monkeypatch.setattr(Labeller, "load", lambda folder, threads=None: asked.append(threads) or load(folder, threads))
+    words = ("evaluate", "classify", "test-classify.tsv", "--against", "classify", "--threads", 1)
+    assert seqloom(*words, cwd=folder).returncode == 0
+    assert asked == [1, 1]

@@ -152,11 +152,11 @@ def evaluate(folder: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> di
 
 def test_evaluate_tells_perplexity_and_bits(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.txt"
-    text.write_text(TEXT * 30, "utf-8")
+    text.write_text(TEXT * 60, "utf-8")
     found = evaluate(folder, text, capsys)
     names = ("perplexity", "nats_per_token", "nats_per_character", "bits_per_character")
     scores = {name: found[name]["score"] for name in names}
-    assert found["lines"] == 120 and found["characters"] == 30 * len(TEXT) and found["tokens"] == 30 * len(TEXT)
+    assert found["lines"] == 240 and found["characters"] == found["tokens"] == 60 * len(TEXT)
     assert scores["perplexity"] == pytest.approx(math.exp(scores["nats_per_token"]))
     assert scores["bits_per_character"] == pytest.approx(scores["nats_per_character"] / math.log(2))
     assert scores["nats_per_token"] == pytest.approx(foreseen(folder, text), rel=1e-4)
@@ -170,23 +170,90 @@ def test_evaluate_tells_perplexity_and_bits(folder: Path, tmp_path: Path, capsys
 
 
 def foreseen(folder: Path, text: Path) -> float:
-    """The same by hand, in windows of 16 read from nothing (gpt), or in lanes (rnn)."""
+    """The same by hand, in windows of 16 read from nothing (gpt), or all in one go (rnn)."""
     import torch
 
-    from seqloom.data.windows import StreamBatches, as_stream
+    from seqloom.data.windows import as_stream
     from seqloom.runtime.generator import Generator
 
     generator = Generator.load(folder)
-    stream = as_stream([generator.tokenizer.encode(line) for line in text.read_text("utf-8").split("\n")[:-1]])
-    model, carries, state, total = generator.model, generator.model.context == 0, None, 0.0
-    batches = StreamBatches(stream, 16, 2048 // 16, carries=carries, seed=None)
-    for cut in batches.epoch(0):
-        batch = batches.load(cut)
+    encoded = [generator.tokenizer.encode(line) for line in text.read_text("utf-8").split("\n")[:-1]]
+    stream, model, total = torch.from_numpy(as_stream(encoded))[None], generator.model, 0.0
+    num_tokens = stream.shape[1] - 1
+    for begin in range(0, num_tokens, 16 if model.context else num_tokens):
+        end = min(begin + 16, num_tokens) if model.context else num_tokens
         with torch.no_grad():
-            hidden, state = model.read(batch.inputs, model.begin(len(cut.starts)) if cut.fresh else state)
-            log_probs = model.project(hidden).log_softmax(-1)
-        total -= float(log_probs.gather(-1, batch.targets[..., None]).sum())
-    return total / (len(stream) - 1)
+            log_probs = model.project(model.read(stream[:, begin:end], model.begin(1))[0]).log_softmax(-1)
+        total -= float(log_probs.gather(-1, stream[:, begin + 1 : end + 1, None]).sum())
+    return total / num_tokens
+
+
+def test_what_a_model_foresees_does_not_depend_on_the_batches_of_its_training(
+    random_model: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT * 50, "utf-8")
+    window = ("task.name=language", "task.window=16", "model.kind=rnn")
+    few, many = (random_model(*window, f"train.batch_tokens={size}") for size in (64, 4096))
+    assert evaluate(few, text, capsys)["perplexity"]["score"] == pytest.approx(
+        evaluate(many, text, capsys)["perplexity"]["score"], rel=1e-6
+    )
+
+
+def test_a_model_that_foresees_unknown_words_is_not_compared(
+    random_model: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT.replace("dog", "zebra") * 60, "utf-8")
+    letters, words = (random_model(*LANGUAGE, "model.kind=rnn", f"text.tokenizer={kind}") for kind in ("char", "word"))
+    for ours, theirs in ((letters, words), (words, letters)):
+        assert call("evaluate", ours, text, "--against", theirs, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["against"]["difference"] is None
+        assert "<unk>" in found["against"]["why_not"]
+        assert [warning for warning in found["warnings"] if f"60 tokens are unknown words to {words}" in warning]
+    assert call("evaluate", letters, text, "--against", words) == 0
+    shown = capsys.readouterr().out
+    assert "not compared" in shown and f"unknown words to {words}" in shown and "p = " not in shown
+
+
+def test_a_text_on_one_line_has_no_interval(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT.replace("\n", " ") * 60, "utf-8")
+    assert call("evaluate", folder, text, "--against", folder, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["perplexity"]["score"] > 1
+    assert found["perplexity"]["low"] is None and found["perplexity"]["high"] is None
+    assert found["against"]["difference"]["difference"] == 0
+    assert found["against"]["difference"]["p_value"] is None
+    assert "blocks of whole lines" in found["warnings"][-1]
+    assert call("evaluate", folder, text, "--against", folder) == 0
+    shown = capsys.readouterr().out
+    assert "nan" not in shown and "[" not in shown and "p = " not in shown and "blocks of whole lines" in shown
+
+
+def test_the_rival_has_as_many_threads(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from seqloom.runtime.generator import Generator
+
+    text, asked, load = tmp_path / "text.txt", [], Generator.load
+    text.write_text(TEXT, "utf-8")
+    monkeypatch.setattr(Generator, "load", lambda folder, threads=None: asked.append(threads) or load(folder, threads))
+    assert call("evaluate", folder, text, "--against", folder, "--threads", 1) == 0
+    assert asked == [1, 1]
+
+
+def test_unknown_words_of_a_prompt_are_told_and_the_next_word_stands_apart(
+    random_model: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = random_model(*LANGUAGE, "model.kind=rnn", "text.tokenizer=word")
+    for prompt, unknown in (("hello", "hello"), ("the zebra\nhello zebra", "zebra, hello"), ("the cat", "")):
+        assert call("generate", words, "--prompt", prompt, "--tokens", 5, "--num", 2) == 0
+        shown = capsys.readouterr()
+        assert shown.out.startswith(prompt) and shown.out.removeprefix(prompt)[0] in " \n"
+        assert shown.err.count("does not know") == bool(unknown)
+        assert unknown in shown.err
 
 
 def test_evaluate_refuses_what_is_for_translations(

@@ -93,6 +93,14 @@ def test_one_column_of_a_table_case_and_signs(call, text, tmp_path):
     assert call(*words, "--column", "1,2", "--out", "c.bin")[0] == 2
 
 
+@pytest.mark.parametrize("name", ["p.tsv", "p.csv.gz", "p.jsonl", "p.JSON"])
+def test_a_table_without_a_column_is_refused(call, name, tmp_path):
+    (tmp_path / name).write_text("a\tb\n")
+    code, _, err = call("train", name, "--out", "w.bin", *SMALL)
+    assert (code, f"{name}: a table; say which column is the text: --column" in err) == (2, True)
+    assert not (tmp_path / "w.bin").exists()
+
+
 def test_a_line_that_is_no_text_is_left_out_and_told(call, text, tmp_path):
     (tmp_path / "t.txt").write_bytes(text.encode() + b"\xff\n")
     code, _, err = call("train", "t.txt", "--out", "w.bin", *SMALL)
@@ -119,6 +127,17 @@ def test_nothing_is_written_over(call, text, tmp_path):
         code, _, err = call("train", "t.txt", "--out", out, *SMALL)
         assert (code, "is there already" in err) == (2, True)
     assert (tmp_path / "t.txt").read_text() == text
+
+
+@pytest.mark.parametrize("there", ["a.html", "a.png"])
+def test_no_picture_is_written_over(call, there, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'seqloom[plots]'")
+    (tmp_path / there).write_text("mine")
+    for out in (there, "a"):
+        code, _, err = call("plot", "v.bin", "--out", out)
+        assert (code, f"--out {out}: {there} is there already. Choose another name, or remove it." in err) == (2, True)
+    assert (tmp_path / there).read_text() == "mine"
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["v.bin", there])
 
 
 def test_nearest_in_rows_and_as_json(call):
@@ -158,7 +177,8 @@ def test_similarity_of_words_and_with_people(call, tmp_path):
     assert out[1].split()[-3:] == ["3", "4", "1"]
     assert out[2].split()[:2] == ["b.txt", "-1.000"]
     told = json.loads(call("similarity", "v.bin", "a.txt", "--json")[1][0])
-    assert told["files"][0] == {"pairs": "a.txt", "spearman": 1.0, "low": 1.0, "high": 1.0, "used": 3, "total": 4}
+    few = {"low": None, "high": None, "no_interval": "3 pairs are too few for an interval; want 10 or more"}
+    assert told["files"][0] == {"pairs": "a.txt", "spearman": 1.0, **few, "used": 3, "total": 4}
 
 
 def test_pictures(call, tmp_path):
@@ -196,6 +216,7 @@ def test_pictures(call, tmp_path):
         ("train unknown.txt --out w.bin --method glov", 2, "Did you mean 'glove'"),
         ("train unknown.txt --out w.bin --size 0", 2, "--size 0: want a whole number from 1"),
         ("plot v.bin king queen --out a.html", 2, "want at least 3"),
+        ("plot v.bin --out z.pdf", 2, "--out z.pdf: want .png, .html, or no ending for both"),
         ("plot v.bin --out a.html --clusters 0", 2, "--clusters 0: want 1 or more"),
     ],
 )

@@ -150,6 +150,8 @@ def test_rules_between_settings_hold_only_where_they_apply():
         ("model.kind=transformer data.reverse_source=true", "for model.kind = rnn"),
         ("model.kind=transformer model.init_range=0.1", "for model.kind = rnn"),
         ("model.kind=transformer model.width=12 model.positions=rotary", "12 / 4, must be even"),
+        ("task.name=masked task.hide=0", "task.hide = 0: nothing is hidden, so that nothing is learned; use 0.15"),
+        ("task.name=denoise task.hide=0", "task.hide = 0: nothing is noised, so that nothing is learned; use 0.3"),
     ],
 )
 def test_settings_that_do_not_go_together(settings, said):
@@ -166,6 +168,8 @@ def test_settings_that_do_not_go_together(settings, said):
         "model.feed_context=true model.attention=none model.maxout=256",
         "model.maxout=100 model.tied=false",
         "model.kind=transformer model.width=12 model.heads=2 model.positions=rotary",
+        "task.name=denoise task.hide=0 task.permute=true",
+        "task.hide=0",
     ],
 )
 def test_settings_that_do(settings):
@@ -226,17 +230,34 @@ def test_what_is_written_reads_back_equal(table):
     assert build_config(tomllib.loads(dump_config(config)), where="again") == config
 
 
+RNN, TRANSFORMER = "for model.kind = rnn, and here it is {}", "for model.kind = transformer, and here it is {}"
+
+
 @pytest.mark.parametrize(
     ("overrides", "idle"),
     [
-        (["model.cell=lstm"], {"model.cell=lstm": "rnn"}),
-        (["model.kind=rnn", "model.heads=2", "model.cell=lstm"], {"model.heads=2": "transformer"}),
-        (["data.reverse_source=false", "train.seed=3"], {"data.reverse_source=false": "rnn"}),
+        (["model.cell=lstm"], {"model.cell=lstm": RNN.format("transformer")}),
+        (["model.kind=rnn", "model.heads=2", "model.cell=lstm"], {"model.heads=2": TRANSFORMER.format("rnn")}),
+        (["data.reverse_source=false", "train.seed=3"], {"data.reverse_source=false": RNN.format("transformer")}),
         (
-            ["task.name=language", "model.kind=gpt", "model.attention=dot", "model.heads=2"],
-            {"model.attention=dot": "rnn"},
+            ["task.name=language", "model.kind=gpt", "model.attention=dot", "model.heads=2", "task.window=9"],
+            {"model.attention=dot": RNN.format("gpt")},
         ),
+        (
+            ["task.name=language", "model.kind=gpt", "task.hide=0.3"],
+            {"task.hide=0.3": "for task.name = masked or denoise, and here it is language"},
+        ),
+        (
+            ["task.name=classify", "task.turns=4", "task.permute=false"],
+            {
+                "task.turns=4": "for task.name = dialogue, and here it is classify",
+                "task.permute=false": "for task.name = denoise, and here it is classify",
+            },
+        ),
+        (["task.name=denoise", "task.hide=0.3", "task.permute=true", "data.max_tokens=9", "train.init=x"], {}),
+        (["task.name=masked", "task.hide=0.3"], {}),
+        (["task.name=dialogue", "task.turns=3"], {}),
     ],
 )
-def test_what_another_family_would_read_is_told(overrides, idle):
+def test_what_another_family_or_task_would_read_is_told(overrides, idle):
     assert idle_overrides(load_config(overrides=overrides), overrides) == idle

@@ -10,14 +10,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from seqloom.config import load_config
+from seqloom.config import dump_config, load_config
 from seqloom.errors import ModelError, UsageError
 from seqloom.models.build import build_model
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.train.loop import Loop
-from seqloom.workflows.start_from import begin
+from seqloom.workflows.recipes import find_recipe
+from seqloom.workflows.start_from import Beginning, begin
 from seqloom.workflows.train import train
 
 SHAPE = ["model.kind=transformer", "model.layers=1", "model.width=8", "model.heads=2", "text.tokenizer=char"]
@@ -180,6 +181,58 @@ def test_a_denoiser_becomes_a_classifier(begun: Any, old: Path, tiny_pairs: Path
     begun(tmp_path / "run", "train.max_steps=8", pairs=labelled, task="classify")
 
 
+def test_a_classifier_goes_on_with_new_data_and_the_labels_it_knows(
+    begun: Any, tiny_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The most frequent label comes first, so other data has another order; a label that is new begins afresh."""
+    words = [line.partition("\t")[0] for line in tiny_pairs.read_text("utf-8").splitlines()]
+
+    def train_on(out: str, labels: list[str], **options: Any) -> dict[str, torch.Tensor]:
+        file = tmp_path / f"{out}.tsv"
+        file.write_text("".join(f"{labels[len(word) % len(labels)]}\t{word}\n" for word in words))
+        begun(tmp_path / out, "train.learning_rate=0", pairs=file, task="classify", **options)
+        pieces = open_run(tmp_path / out).tokenizers.target.tokens()
+        return dict(zip(pieces, load_file(tmp_path / out / "model.safetensors")["output.weight"], strict=True))
+
+    first = train_on("first", ["a", "b", "b", "b"])
+    turned = train_on("turned", ["b", "a", "a", "a"], init=tmp_path / "first", quiet=False)
+    assert [*first] != [*turned]
+    assert all(torch.equal(first[label], turned[label]) for label in first)
+    assert f"output: 2 tensors from {tmp_path / 'first'}" in capsys.readouterr().err
+    more = train_on("more", ["c", "b"], init=tmp_path / "first", quiet=False)
+    assert torch.equal(first["▁b"], more["▁b"])
+    assert f"output: 1 of 2 labels from {tmp_path / 'first'}" in capsys.readouterr().err
+
+
+LEARNED = "model.positions=learned data.max_tokens=128"
+
+
+@pytest.mark.parametrize(
+    ("origin", "task", "recipe", "settings", "most"),
+    [
+        (f"task.name=masked {LEARNED}", "classify", "finetune-labels", "", 128),
+        (f"task.name=masked {LEARNED}", "tag", None, "", 128),
+        (f"task.name=masked {LEARNED}", "tag", "finetune-labels", "data.max_tokens=200", 200),  # by hand
+        (f"task.name=denoise {LEARNED}", "classify", "finetune-labels", "", 128),
+        ("task.name=masked data.max_tokens=128", "classify", "finetune-labels", "", 250),  # sinusoids know no end
+        (f"task.name=masked {LEARNED}0 train.batch_tokens=5000", "classify", "finetune-labels", "", 250),
+        (f"task.name=denoise {LEARNED}", "translate", "transformer-small", "", 250),
+        (f"task.name=language model.kind=gpt {LEARNED}", "classify", "finetune-labels", "", 250),  # by its window
+    ],
+)
+def test_a_reader_reads_no_further_than_the_learned_places(
+    origin: str, task: str, recipe: str | None, settings: str, most: int, tmp_path: Path
+) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "config.toml").write_text(dump_config(load_config(overrides=origin.split())), "utf-8")
+    given = [*settings.split(), f"task.name={task}", f"train.init={tmp_path / 'old'}"]
+    beginning = Beginning.find(tmp_path / "new", recipe, given)
+    assert beginning
+    known = beginning.settings(task)
+    config = load_config(find_recipe(recipe or "finetune-labels"), [*known, *given])
+    assert config.data.max_tokens == most
+
+
 @pytest.mark.parametrize("task", ["classify", "language"])
 def test_word_vectors_of_a_file_begin_the_table(task: str, tmp_path: Path) -> None:
     (tmp_path / "words.vec").write_text("2 4\ncat 3 1 -2 0\ndog 0 -5 1 2\n")
@@ -202,3 +255,12 @@ def test_word_vectors_of_a_file_begin_the_table(task: str, tmp_path: Path) -> No
     rest = [row for row in range(len(tokenizer)) if row not in found]
     assert torch.equal(table.weight[rest], before[rest])
     assert told == [f"word vectors: 2 of {len(tokenizer)} tokens are in {tmp_path / 'words.vec'}"]
+
+
+def test_word_vectors_that_know_no_token_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "words.vec").write_text("2 4\nKatze 3 1 -2 0\nHund 0 -5 1 2\n")
+    config = load_config(overrides=["model.width=4", "model.heads=2", f"model.vectors={tmp_path / 'words.vec'}"])
+    tokenizer = learn_tokenizer("word", ["the cat sat"], 50)
+    model = build_model(config, len(tokenizer), len(tokenizer), True)
+    with pytest.raises(UsageError, match=r"model.vectors = .*words.vec: none of the 7 tokens .* text.tokenizer=word"):
+        begin(model, tmp_path, config, Tokenizers(tokenizer, tokenizer), fresh=True, tell=print)

@@ -1,6 +1,7 @@
 """Generating: the model's own distribution, a window that moves on, prompts as they stand in a text."""
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from seqloom.decode.options import SampleOptions
 from seqloom.errors import UsageError
 from seqloom.models.api import LanguageModel
 from seqloom.models.build import build_model
-from seqloom.runtime.generator import Generator
+from seqloom.runtime.generator import Generator, check_task
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import EOS
@@ -128,3 +129,19 @@ def test_wrong_wishes_are_refused() -> None:
             generator.stream("a", **wish)
     with pytest.raises(UsageError, match="seqloom generate"):
         generator.hypotheses(["a"])
+
+
+@pytest.mark.parametrize("task", ["translate", "classify", "tag", "masked", "denoise"])
+def test_what_goes_on_with_no_text_is_sent_to_the_verb_that_answers(task: str) -> None:
+    run: Any = SimpleNamespace(path="runs/x", config=load_config(None, [f"task.name={task}"]))
+    with pytest.raises(UsageError, match=f"a model of task {task}.*Use `seqloom translate runs/x`"):
+        check_task(run)
+
+
+def test_words_that_a_vocabulary_lacks_are_named_once() -> None:
+    words = learn_tokenizer("word", ["the cat sat", "a dog"], 50)
+    generator = Generator(Counting(context=0), Tokenizers(words, words), load_config(None, SETTINGS))
+    assert generator.unknown_words("the zebra\r\nsat hello zebra") == ["zebra", "hello"]
+    assert generator.unknown_words("") == make(Counting(context=0)).unknown_words("zebra \N{SNOWMAN}") == []
+    with pytest.raises(UsageError, match="lone surrogate"):
+        generator.unknown_words("a\ud800")

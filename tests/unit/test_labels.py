@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.text.labels import as_written, learn_labels, one_word
+from seqloom.text.labels import as_written, learn_labels, one_word, shared_labels
 from seqloom.text.vocabulary import FIRST_WORD, UNK
 
 
@@ -26,6 +26,14 @@ def test_each_label_is_one_token_and_comes_back() -> None:
 
 def test_a_label_that_no_line_has_is_unknown() -> None:
     assert learn_labels(["a", "b"]).encode("c") == [UNK]
+
+
+def test_which_rows_of_two_lists_are_the_same_label() -> None:
+    new, old = learn_labels(["a", "b", "b", "c"]), learn_labels(["c", "a", "a", "d"])
+    rows = shared_labels(new, old)
+    assert {new.decode([here]): old.decode([there]) for here, there in rows.items()} == {"": "", "a": "a", "c": "c"}
+    assert [rows[special] for special in range(FIRST_WORD)] == [*range(FIRST_WORD)]
+    assert len(rows) == FIRST_WORD + 2
 
 
 def test_tags_of_a_text_are_tokens_in_their_order() -> None:

@@ -1,11 +1,12 @@
 """Perplexity and bits a character from what each line cost, with an interval over blocks of lines."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
-from seqloom.evaluate.language_report import LanguageReport, add_up_blocks, estimate_costs
+from seqloom.evaluate.language_report import LanguageReport, add_up_blocks, compare_costs, estimate_costs
 
 
 def test_scores_are_their_formulas() -> None:
@@ -46,7 +47,32 @@ def test_a_report_for_people_and_for_programs() -> None:
     about = {"text": "a.txt", "lines": 2, "characters": 60, "tokens": 15, "window": 16, "seconds": 0.5}
     report = LanguageReport(about, scores, {}, ["mind the gap"])
     assert "a.txt: 2 lines, 60 characters, 15 tokens" in report.render()
-    assert "before each" not in report.render() and report.render().endswith("mind the gap")
+    assert "before each" not in report.render() and "\nmind the gap" in report.render()
     assert "at least 8 tokens before each" in LanguageReport(about, scores, scores, []).render()
     told = report.to_json()
     assert told["perplexity"]["score"] == pytest.approx(math.exp(40 / 15)) and told["with_context"] == {}
+
+
+@pytest.mark.parametrize(("lines", "known"), [(9, False), (10, True)])
+def test_few_blocks_give_no_interval_and_no_p(lines: int, known: bool) -> None:
+    """A line of 300 tokens is a block."""
+    costs, tokens = np.linspace(500, 600, lines), np.full(lines, 300)
+    scores = estimate_costs(costs, tokens, tokens)
+    rival = compare_costs("runs/y", costs, costs + 30 + np.arange(lines), tokens, tokens)
+    assert scores["perplexity"].score == pytest.approx(math.exp(550 / 300))
+    assert rival.difference is not None
+    for number in (scores["perplexity"].low, rival.difference.low, rival.difference.high, rival.difference.p_value):
+        assert math.isfinite(number) == known
+    about = {"text": "a.txt", "lines": lines, "characters": 9, "tokens": 9, "window": 16, "seconds": 0.5}
+    report = LanguageReport(about, scores, {}, [], rival)
+    assert "nan" not in report.render() and ("p = " in report.render()) == known
+    told = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    assert (told["perplexity"]["high"] is None) != known and (told["against"]["difference"]["low"] is None) != known
+    assert bool(told["warnings"]) != known
+
+
+def test_a_rival_that_cannot_be_compared_says_why() -> None:
+    ones = np.ones(3000)
+    rival = compare_costs("runs/y", ones, 2 * ones, ones, ones, why_not="it has unknown words")
+    assert rival.difference is None and rival.bits_per_character == pytest.approx(2 / math.log(2))
+    assert rival.render().endswith("not compared: it has unknown words")

@@ -42,10 +42,12 @@ def test_the_recipe_and_what_lies_over_it(tmp_path: Path, spec: CorpusSpec) -> N
 
 
 def test_a_setting_of_another_family_that_would_do_nothing_is_refused(tmp_path: Path, spec: CorpusSpec) -> None:
-    with pytest.raises(UsageError, match=r"--set model\.cell=lstm: model\.cell is for model\.kind = rnn, and this"):
+    with pytest.raises(UsageError, match=r"--set model\.cell=lstm: model\.cell is for model\.kind = rnn, and here"):
         settle(tmp_path, spec, "model.cell=lstm")
-    with pytest.raises(UsageError, match=r"model\.heads is for model\.kind = transformer, and this is a rnn"):
+    with pytest.raises(UsageError, match=r"model\.heads is for model\.kind = transformer, and here it is rnn"):
         settle(tmp_path, spec, "model.kind=rnn", "model.heads=2")
+    with pytest.raises(UsageError, match=r"task\.hide is for task\.name = masked or denoise, and here it is translate"):
+        settle(tmp_path, spec, "task.hide=0.3")
     assert settle(tmp_path, spec, "model.kind=rnn", "model.cell=lstm").model.cell == "lstm"
 
 
@@ -60,6 +62,8 @@ def test_what_is_asked_of_a_tokenizer_that_is_given_is_refused(tmp_path: Path, s
     assert settle_given("model.width=64").text.vocab_size == len(both)
     with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is that of .*old"):
         settle_given("model.width=64", " text.vocab_size=9")
+    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is that of r/bert, not one"):
+        settle_given("train.init=r/bert", "text.vocab_size=9")  # whose tokenizer was copied
 
 
 def test_a_given_tokenizer_must_fit_the_model(tmp_path: Path, spec: CorpusSpec) -> None:
@@ -69,6 +73,11 @@ def test_a_given_tokenizer_must_fit_the_model(tmp_path: Path, spec: CorpusSpec) 
     words = ([spec], tmp_path / "recipe.toml", ["model.kind=gpt"], None, tmp_path, lambda text: None)
     with pytest.raises(UsageError, match=r"the tokenizer of .* does not fit: model.kind = gpt .* text.joint = true"):
         settle_config(tmp_path / "run", *words)
+
+
+def test_a_run_that_goes_on_from_an_earlier_model_refuses_them_too(tmp_path: Path, spec: CorpusSpec) -> None:
+    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is that of r/bert, not one"):
+        settle(tmp_path, spec, "train.init=r/bert", "text.vocab_size=9")
 
 
 def test_languages_come_from_the_names_unless_given(tmp_path: Path, spec: CorpusSpec) -> None:

@@ -7,7 +7,7 @@ import torch
 
 from seqloom.config import load_config
 from seqloom.models.build import build_model
-from seqloom.models.start_from import render_taken, take_over
+from seqloom.models.start_from import render_taken, take_labels, take_over
 
 SMALL = "model.layers=2 model.width=8 model.heads=2"
 
@@ -56,6 +56,29 @@ def test_labels_of_another_list_are_never_taken_though_there_are_as_many() -> No
     old, new = make("task.name=tag", target=6, seed=2), make("task.name=tag", target=6)
     assert "output.weight" in take_over(new, old.state_dict(), same_target=False).new
     assert "output.weight" in take_over(new, old.state_dict(), same_target=True).whole
+
+
+@pytest.mark.parametrize(("rows", "told"), [({0: 0, 4: 5}, "1 of 2 labels"), ({0: 0, 4: 5, 5: 4}, "2 tensors")])
+def test_rows_of_labels_that_both_know_are_taken(rows: dict[int, int], told: str) -> None:
+    """Here 4 and 5 are labels; of the special ids only 0 is given, the others stay as drawn."""
+    old, new = make("task.name=tag", target=6, seed=2), make("task.name=tag", target=6)
+    fresh = new.output.weight.clone()
+    taken = take_over(new, old.state_dict(), same_target=False)
+    take_labels(new, old.state_dict(), taken, rows)
+    for row in range(6):
+        expected = old.output.weight[rows[row]] if row in rows else fresh[row]
+        assert torch.equal(new.output.weight[row], expected)
+    assert not taken.new
+    assert not taken.unused
+    assert f"  output: {told} from runs/x" in render_taken(taken, "runs/x").splitlines()
+    assert ("output.weight" in taken.names) == (told == "2 tensors"), "what has new rows is not frozen beside adapters"
+
+
+def test_without_a_label_that_both_know_the_layer_is_new() -> None:
+    old, new = make("task.name=tag", target=6, seed=2), make("task.name=tag", target=6)
+    taken = take_over(new, old.state_dict(), same_target=False)
+    take_labels(new, old.state_dict(), taken, {0: 0, 1: 1, 2: 2, 3: 3})
+    assert set(taken.new) == {"output.weight", "output.bias"}
 
 
 def test_a_masked_encoder_fills_a_translators_tied_table() -> None:

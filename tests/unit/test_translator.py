@@ -200,7 +200,7 @@ def test_a_word_over_the_limit_is_cut_and_named(short):
         short.translate("b" * 25)
 
 
-@pytest.mark.parametrize("task", ["summarise", "dialogue", "pronounce"])
+@pytest.mark.parametrize("task", ["summarise", "pronounce"])
 def test_a_long_text_of_another_task_is_cut_and_not_answered_sentence_by_sentence(tmp_path, task):
     """The summary of a text is not the summaries of its sentences."""
     short = Translator.load(make_run(tmp_path / "run", *RNN, "data.max_tokens=20", f"task.name={task}"))
@@ -209,6 +209,30 @@ def test_a_long_text_of_another_task_is_cut_and_not_answered_sentence_by_sentenc
     (first,) = short.hypotheses(["A small cat sat. The"])[0]
     assert (cut.text, cut.log_prob) == (first.text, pytest.approx(first.log_prob, abs=1e-4))
     assert said == ["line 3: a text of 34 tokens, the model takes 20: the last 14 were cut off. Give a shorter text."]
+
+
+@pytest.mark.parametrize(
+    ("source", "read", "said"),
+    [
+        ("a dog <turn> the cat <turn> it sat", "the cat <turn> it sat", "the oldest 1 of 3 turns were left out."),
+        ("a dog ran away <turn> the cat sat <turn> mats", "mats", "the oldest 2 of 3 turns were left out."),
+        (
+            "a dog <turn> abcdefghijklmnopqrstuvwxyz",
+            "fghijklmnopqrstuvwxyz",
+            "the oldest 1 of 2 turns and the first 5 tokens of the last were left out.",
+        ),
+        ("abcdefghijklmnopqrstuvwxyz", "fghijklmnopqrstuvwxyz", "the first 5 tokens of the last were left out."),
+        ("a dog ran away <turn> the cat <turn> ", "the cat <turn>", "the oldest 1 of 2 turns were left out."),
+    ],
+)
+def test_of_a_dialogue_that_is_too_long_the_oldest_turns_are_left_out(tmp_path, source, read, said):
+    """The last turn is the one that is answered."""
+    short = Translator.load(make_run(tmp_path / "run", *RNN, "data.max_tokens=21", "task.name=dialogue"))
+    told = []
+    (found,) = short.hypotheses([source], lines=[3], warn=told.append)[0]
+    (expected,) = short.hypotheses([read])[0]
+    assert (found.text, found.log_prob) == (expected.text, pytest.approx(expected.log_prob, abs=1e-4))
+    assert told == [f"line 3: a dialogue of {len(source)} tokens, the model takes 21: {said}"]
 
 
 def test_exactly_the_limit_is_whole(short):

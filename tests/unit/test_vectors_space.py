@@ -123,8 +123,19 @@ def test_pairs_are_judged_and_those_without_vectors_counted(royal, tmp_path):
     assert (judged.used, judged.total) == (4, 5)
     cosines = [royal.similarity(a, b) for a, b, _ in pairs if "zebra" not in (a, b)]
     assert judged.rho == pytest.approx(spearman(cosines, [9, 8, 1, 10]))
-    assert -1 <= judged.low <= judged.rho <= judged.high <= 1
+    told = judged.to_json()
+    assert (told["low"], told["high"]) == (None, None)
+    assert told["no_interval"] == "4 pairs are too few for an interval; want 10 or more"
     assert judge(royal, pairs[:2], "few").to_json()["spearman"] is None
+
+
+def test_an_interval_wants_ten_pairs(royal):
+    words = [*ROYAL]
+    pairs = [(a, b, float(place)) for place, (a, b) in enumerate(zip(words * 2, words[2:] * 3, strict=False))]
+    enough, few = judge(royal, pairs[:10], "p"), judge(royal, pairs[:9], "p")
+    assert -1 <= enough.low < enough.rho < enough.high <= 1
+    assert enough.to_json()["no_interval"] is None
+    assert np.isfinite(few.rho) and np.isnan(few.low) and np.isnan(few.high)
 
 
 def test_pairs_with_commas_or_blanks(tmp_path):

@@ -58,6 +58,20 @@ def test_a_bag_of_words_is_the_sum_of_its_one_hot_vectors():
     assert (len(rows), rows.width) == (2, 3)
 
 
+def test_one_hot_vectors_of_a_large_vocabulary_take_a_row_each():
+    rows = one_hot([0, 10**6 - 1], 10**6)  # the matrix of all of them would be four terabytes
+    assert rows.shape == (2, 10**6)
+    assert rows.dtype == np.float32
+    assert rows[0, 0] == rows[1, -1] == rows.sum() / 2 == 1
+    assert one_hot([], 3).shape == (0, 3)
+
+
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_an_id_that_no_word_has_is_refused(wrong):
+    with pytest.raises(UsageError, match=rf"id {wrong}: want 0 to 2"):
+        one_hot([0, wrong], 3)
+
+
 def test_tf_idf_by_hand():
     bag = BagOfWords.fit(["a b a", "b c", "b"], "tf-idf")
     b, a = np.log(4 / 4) + 1, 2 * (np.log(4 / 2) + 1)
