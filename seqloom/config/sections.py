@@ -120,7 +120,9 @@ class TrainConfig:
     scheduled_sampling: float = number(
         0.0, "share of target inputs that are the model's own words; grows from 0 to this over the run", most=1
     )
-    valid_every: int = number(500, "updates between validations", least=1)
+    valid_every: int = number(
+        500, "updates between validations; with --budget they take a tenth of the time at most", least=1
+    )
     save_every: int = number(500, "updates between checkpoints", least=1)
     log_every: int = number(20, "updates between progress lines", least=1)
     keep: int = number(3, "newest checkpoints kept, beside the best", least=1)

@@ -7,6 +7,8 @@ from seqloom.config import TrainConfig
 from seqloom.errors import UsageError
 from seqloom.train.state import RunState
 
+MOST_VALIDATING = 0.1  # of the time of a run with a budget
+
 
 class Clock:
     """Seconds spent over all starts of a run, and the share of it that is done.
@@ -18,6 +20,7 @@ class Clock:
     def __init__(self, config: TrainConfig, budget: float | None, spent: float, began: float) -> None:
         self.config, self.budget, self.spent, self.began = config, budget, spent, began
         self.reserve = 0.03 * budget if budget else 0.0
+        self.validating = 0.0
 
     def seconds(self) -> float:
         return self.spent + time.monotonic() - self.began
@@ -26,6 +29,15 @@ class Clock:
         """Learnt on the way: what a validation costs, which the end needs again."""
         if self.budget:
             self.reserve = min(seconds, 0.25 * self.budget)
+
+    def validated(self, seconds: float) -> None:
+        """A validation took so long; the end of the run needs its time again."""
+        self.validating += seconds
+        self.keep_free(2.5 * seconds + 3.0)
+
+    def may_validate(self) -> bool:
+        """With a budget a large validation set is read less often: the time is for learning."""
+        return not self.budget or self.validating <= MOST_VALIDATING * self.seconds()
 
     def progress(self, state: RunState, batches_an_epoch: int) -> float:
         """From 0 to 1, by whichever limit is nearest; 0 for a run without an end."""

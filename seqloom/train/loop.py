@@ -123,7 +123,7 @@ class Loop:
                     raise TrainingError(f"{reason} before the first step; nothing was trained. Give it more.")
                 return reason
             self.update()
-            state.validation_due = state.step % config.valid_every == 0
+            state.validation_due = state.step % config.valid_every == 0 and self.clock.may_validate()
 
     def update(self) -> None:
         """One step: the gradients of `accumulate` batches, summed over tokens, then the optimizer's update."""
@@ -218,7 +218,7 @@ class Loop:
         self.state.valid_scores = event.get("scores", {})
         told = {name: found for name, found in event.items() if name != "scores"} | self.state.valid_scores
         self.log.write({"event": "valid", "step": self.state.step, **told, "seconds": round(self.clock.seconds(), 2)})
-        self.clock.keep_free(2.5 * seconds + 3.0)
+        self.clock.validated(seconds)
         self.timer.leave_out(seconds)
 
     def finish(self) -> None:

@@ -37,6 +37,18 @@ def test_a_budget_keeps_time_for_the_end() -> None:
     assert clock.progress(RunState(), 1) == 1.0
 
 
+def test_with_a_budget_a_tenth_of_the_time_goes_into_validations() -> None:
+    clock = make_clock(budget=1000.0, spent=100.0)
+    assert clock.may_validate()
+    clock.validated(30.0)
+    assert not clock.may_validate()
+    clock.spent = 310.0
+    assert clock.may_validate()
+    without = make_clock(spent=100.0)
+    without.validated(90.0)
+    assert without.may_validate()
+
+
 def test_reasons_to_end() -> None:
     assert "max_steps" in make_clock(max_steps=5).reason_to_end(RunState(step=5))
     assert "max_epochs" in make_clock(max_epochs=2).reason_to_end(RunState(epoch=2))

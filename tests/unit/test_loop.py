@@ -86,6 +86,13 @@ def events(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
+def test_a_validation_that_takes_too_much_of_a_budget_waits(tmp_path: Path) -> None:
+    loop = make_loop(tmp_path, max_steps=6, valid_every=2)
+    loop.clock.may_validate = lambda: loop.state.step >= 4  # type: ignore[method-assign]
+    loop.run()
+    assert [event["step"] for event in events(tmp_path, "valid")] == [4, 6]
+
+
 def test_two_batches_accumulated_equal_one_of_both(tmp_path: Path) -> None:
     class Joined(Numbers):
         def epoch(self, number: int) -> list[list[float]]:
