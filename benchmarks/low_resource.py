@@ -23,6 +23,7 @@ from seqloom.evaluate.metrics import Measurement, measure
 from seqloom.evaluate.significance import bootstrap, difference_of, middle_95
 
 SIDES = ("en", "de")
+SHAPE = ["model.width=128", "model.ffn_size=512"]  # of all models: narrow, so that 1,500 updates are soon done
 
 
 def main() -> None:
@@ -55,7 +56,7 @@ def train_denoiser(options: argparse.Namespace, data: Path, seed: int) -> Path:
     if not text.exists():
         lines = [line for side in SIDES for line in read_lines(data / f"train.{side}.gz")]
         text.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    overrides = [f"train.max_steps={options.pretrain_steps}", "train.max_epochs=0", *options.pretrain_set]
+    overrides = [f"train.max_steps={options.pretrain_steps}", "train.max_epochs=0", *SHAPE, *options.pretrain_set]
     seqloom.train(text, out=out, recipe="bart-small", seed=seed, threads=options.threads, overrides=overrides)
     return out
 
@@ -71,7 +72,7 @@ def train_translator(options: argparse.Namespace, data: Path, seed: int, name: s
         recipe="transformer-small",
         seed=seed,
         threads=options.threads,
-        overrides=[*overrides, *options.set],
+        overrides=[*overrides, *SHAPE, *options.set],
         **({"init": denoiser} if name == "denoised" else {"tokenizer": denoiser}),
     )
     return out
