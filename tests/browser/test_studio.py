@@ -68,6 +68,7 @@ def test_what_takes_the_server_long_is_asked_for_when_somebody_looks(page, trans
     page.wait_for_selector("#mirror bdi", state="attached")
     page.click("#text")
     assert asked[2:] == [plain | {"alignment": True}], "once"
+    page.wait_for_selector("#mirror .marked", state="attached")  # told of the cursor a moment later
     assert page.locator("#mirror .marked").count() == 1, "the word that the cursor is in"
     type_text(page, "the cat")
     wait_for_translation(page, translated("the cat"))
