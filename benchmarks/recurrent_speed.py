@@ -48,7 +48,7 @@ def main() -> None:
         {"torch": make_torch_step(options.cell), "seqloom": make_seqloom_step(model)}, batches, options.rounds
     )
     flops = count_flops(model, lambda: translation_loss(model, batches[0], 0.1)) / int(batches[0].tgt_mask.sum())
-    peak = matmul_speed(torch.device("cpu"), 1.0)
+    peak = matmul_speed(torch.device("cpu"), seconds=1.0)
     for name, found in speeds.items():
         print(f"{name:8s} {max(found):6.0f} target tokens/s  (range {min(found):.0f}-{max(found):.0f})")
     ratio, mfu = max(speeds["seqloom"]) / max(speeds["torch"]), max(speeds["seqloom"]) * flops / peak

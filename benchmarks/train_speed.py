@@ -61,7 +61,7 @@ def main() -> None:
         results["seqloom"] = measure(make_seqloom_step(model), chosen, options.rounds)
         tokens = int(chosen[0].tgt_mask.sum())
         flops = count_flops(model, lambda: translation_loss(model, chosen[0], 0.1)) / tokens
-        peak = matmul_speed(torch.device("cpu"), 1.0)
+        peak = matmul_speed(torch.device("cpu"), seconds=1.0)
         if options.opennmt:
             results["opennmt"] = measure_opennmt(options, data, tokenizers, Path(folder))
             results["seqloom (again)"] = measure(make_seqloom_step(model), chosen, options.rounds)

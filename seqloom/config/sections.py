@@ -16,6 +16,7 @@ from seqloom.config.tables import (
     NORMS,
     OPTIMIZERS,
     POSITIONS,
+    PRECISIONS,
     SCHEDULES,
     TARGET_TOKENIZERS,
     TASKS,
@@ -109,6 +110,9 @@ class TrainConfig:
     seed: int = number(1, "everything random follows from it")
     threads: int = number(0, "threads of torch; 0 = all cores. Part of the run: the sums round differently", most=1024)
     device: str = one_of("auto", DEVICES, "where to compute")
+    precision: str = one_of(
+        "auto", PRECISIONS, "of products in training; auto = bfloat16 where the machine is made for it. Part of the run"
+    )
     optimizer: str = one_of("adamw", OPTIMIZERS, "how a gradient becomes an update")
     learning_rate: float = number(1e-3, "peak learning rate")
     schedule: str = one_of("inverse_sqrt", SCHEDULES, "how the learning rate changes after warm-up")

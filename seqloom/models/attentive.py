@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from seqloom.models.api import Memory
 from seqloom.models.recurrent_sizes import RecurrentSizes
 from seqloom.nn.cells import Linear
+from seqloom.nn.late import unrounded
 from seqloom.nn.scores import SCORES, attend
 from seqloom.nn.trace import Trace
 
@@ -17,7 +18,8 @@ class AttentiveDecoder(nn.Module):
 
     def project_keys(self, annotations: Float[Tensor, "B S C"]) -> object:
         """What the score makes of the annotations once a sentence."""
-        return self.score.project_keys(annotations)
+        keys = self.score.project_keys(annotations)
+        return unrounded(keys) if isinstance(keys, Tensor) else keys
 
     def look(
         self, s: Float[Tensor, "R H"], memory: Memory, linear: Linear, trace: Trace | None

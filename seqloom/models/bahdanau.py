@@ -16,7 +16,7 @@ from seqloom.models.attentive import AttentiveDecoder
 from seqloom.models.recurrent_sizes import RecurrentSizes
 from seqloom.nn.bridge import Bridge
 from seqloom.nn.cells import CELLS
-from seqloom.nn.late import Late
+from seqloom.nn.late import late_products
 from seqloom.nn.readout import Readout
 from seqloom.nn.stack import CellStack
 from seqloom.nn.trace import Trace
@@ -38,11 +38,12 @@ class BahdanauDecoder(AttentiveDecoder):
         self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
     ) -> tuple[Float[Tensor, "R k D"], State]:
         """s_i needs c_i, which needs s_{i-1}: one position after the other."""
-        linear = Late().linear
         states, contexts = [], []
-        for y in self.stack.project_words(words):
-            c = self.look(state[-1][0], memory, linear, trace)
-            state = self.stack.advance(y, c, state, linear, trace)
-            states.append(state[-1][0])
-            contexts.append(c)
+        projected = self.stack.project_words(words)
+        with late_products() as linear:
+            for y in projected:
+                c = self.look(state[-1][0], memory, linear, trace)
+                state = self.stack.advance(y, c, state, linear, trace)
+                states.append(state[-1][0])
+                contexts.append(c)
         return self.readout(words, torch.stack(states, 1), torch.stack(contexts, 1)), state

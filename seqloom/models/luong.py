@@ -16,7 +16,7 @@ from seqloom.models.attentive import AttentiveDecoder
 from seqloom.models.recurrent_sizes import RecurrentSizes
 from seqloom.nn.bridge import Bridge
 from seqloom.nn.cells import CELLS
-from seqloom.nn.late import Late
+from seqloom.nn.late import late_products
 from seqloom.nn.stack import CellStack
 from seqloom.nn.trace import Trace
 
@@ -39,13 +39,14 @@ class LuongDecoder(AttentiveDecoder):
         self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
     ) -> tuple[Float[Tensor, "R k D"], State]:
         """The fed vector h~ of each step waits for the attention of the one before it."""
-        linear = Late().linear
         cells, fed = state["cells"], state["fed"]
         outputs = []
-        for y in self.stack.project_words(words):
-            cells = self.stack.advance(y, fed, cells, linear, trace)
-            s = cells[-1][0]
-            c = self.look(s, memory, linear, trace)
-            fed = torch.tanh(linear(torch.cat([c, s], -1), self.W.weight))
-            outputs.append(fed)
+        projected = self.stack.project_words(words)
+        with late_products() as linear:
+            for y in projected:
+                cells = self.stack.advance(y, fed, cells, linear, trace)
+                s = cells[-1][0]
+                c = self.look(s, memory, linear, trace)
+                fed = torch.tanh(linear(torch.cat([c, s], -1), self.W.weight))
+                outputs.append(fed)
         return torch.stack(outputs, 1), {"cells": cells, "fed": fed}

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.nn.cells import CellState
+from seqloom.nn.late import unrounded
 
 FirstState = tuple[Float[Tensor, "R D"], ...]  # a CellState of another width than the last one
 
@@ -36,7 +37,10 @@ class Bridge(nn.Module):
         first = [last[0]] * missing + last[-self.layers :]
         if not self.copy:
             first = [
-                tuple(torch.tanh(linear(s[:, -self.input_size :])) for linear, s in zip(maps, states, strict=True))
+                tuple(
+                    torch.tanh(unrounded(linear(s[:, -self.input_size :])))
+                    for linear, s in zip(maps, states, strict=True)
+                )
                 for maps, states in zip(self.maps, first, strict=True)
             ]
         return [tuple(s.repeat_interleave(beams, 0) for s in layer) for layer in first]

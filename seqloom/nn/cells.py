@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
+from seqloom.nn.late import unrounded
 from seqloom.nn.trace import Trace
 
 CellState = tuple[Float[Tensor, "B H"], ...]
@@ -44,7 +45,7 @@ class Cell(nn.Module):
 
     def project(self, x: Float[Tensor, "*batch E"]) -> Float[Tensor, "*batch GH"]:
         """x W_x + b for any number of time steps."""
-        return F.linear(x, self.W_x, self.b)
+        return unrounded(F.linear(x, self.W_x, self.b))
 
     def advance(
         self, x: Float[Tensor, "B GH"], state: CellState, linear: Linear = F.linear, trace: Trace | None = None

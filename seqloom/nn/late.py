@@ -4,9 +4,14 @@
 
 Autograd alone makes T small products and adds each to a buffer as large as M. M is a weight (O,I), or one matrix a
 sentence (B,O,I): the keys and the values of attention. Backpropagation through time: Werbos 1990.
+
+Under autocast a weight is rounded once a loop, and only what is multiplied by it with it: states, sums and attention
+stay float32.
 """
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -18,10 +23,22 @@ Used = defaultdict[int, list[tuple[Tensor, Tensor]]]  # by backward pass: (x_t, 
 this_pass = torch._C._current_graph_task_id  # a number of its own for each backward pass
 
 
-class Late:
-    """One for a loop over time: `late.linear(x, M)` in it is what F.linear(x, M) is, gradients included."""
+@contextmanager
+def late_products() -> Iterator[Callable[[Tensor, Tensor], Tensor]]:
+    """For a loop over time: a `linear(x, M)` that is what F.linear(x, M) is, gradients included."""
+    if not torch.is_autocast_enabled("cpu"):
+        yield Late().linear
+    else:
+        late = Late(torch.get_autocast_dtype("cpu"))
+        with torch.autocast("cpu", enabled=False):
+            yield late.linear
 
-    def __init__(self) -> None:
+
+class Late:
+    """The products of one loop; weights, and what they meet, are rounded to `weights_in` where that is given."""
+
+    def __init__(self, weights_in: torch.dtype | None = None) -> None:
+        self.weights_in = weights_in
         self.matrices: dict[tuple[Any, ...], tuple[Tensor, Used]] = {}
 
     def linear(self, x: Float[Tensor, "*batch I"], matrix: Float[Tensor, "*#rows O I"]) -> Float[Tensor, "*batch O"]:
@@ -30,8 +47,14 @@ class Late:
         place = (matrix.data_ptr(), matrix.shape, matrix.stride())  # a slice taken anew in each step is the same matrix
         if place not in self.matrices:
             used: Used = defaultdict(list)
-            self.matrices[place] = Collect.apply(matrix, used), used
+            rounded = matrix.to(self.weights_in) if self.weights_in and matrix.ndim == 2 else matrix
+            self.matrices[place] = Collect.apply(rounded, used), used
         return Multiply.apply(x, *self.matrices[place])
+
+
+def unrounded(x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
+    """A product of autocast in float32 again, once, for a loop that adds to it in every step."""
+    return x.float() if x.dtype == torch.bfloat16 else x
 
 
 def multiply(x: Float[Tensor, "*batch I"], matrix: Float[Tensor, "*#rows O I"]) -> Float[Tensor, "*batch O"]:
@@ -43,15 +66,17 @@ class Multiply(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, matrix: Tensor, used: Used) -> Tensor:
-        ctx.save_for_backward(x, matrix)
+        rounded = x.to(matrix.dtype)
+        ctx.save_for_backward(rounded, matrix)
         ctx.used = used
-        return multiply(x, matrix)
+        return multiply(rounded, matrix).to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
         x, matrix = ctx.saved_tensors
-        ctx.used[this_pass()].append((x, dy))
-        return dy @ matrix if ctx.needs_input_grad[0] else None, None, None
+        rounded = dy.to(matrix.dtype)
+        ctx.used[this_pass()].append((x, rounded))
+        return (rounded @ matrix).to(dy.dtype) if ctx.needs_input_grad[0] else None, None, None
 
 
 class Collect(torch.autograd.Function):

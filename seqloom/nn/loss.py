@@ -28,7 +28,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         ctx: Any, logits: Float[Tensor, "M V"], targets: Int[Tensor, " M"], smoothing: float
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Sum of the smoothed loss, sum of -log p(y)."""
-        log_probs = logits.log_softmax(-1)
+        log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))  # of rounded logits
         nll = -log_probs.gather(1, targets[:, None]).sum()
         loss = (1 - smoothing) * nll
         if smoothing:

@@ -47,11 +47,24 @@ class MultiHead(nn.Module):
         keys, values = kept
         queries = rotate(self.split(self.W_q(x)), turn)
         if trace is None:
-            pooled = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+            pooled = fused_attention(queries, keys, values, mask)
         else:
             pooled, weights = attention(queries, keys, values, mask)
             trace.record(name, weights)
         return self.W_o(pooled.transpose(1, 2).flatten(-2))  # (B, T, D)
+
+
+def fused_attention(
+    queries: Float[Tensor, "B N T K"],
+    keys: Float[Tensor, "B N S K"],
+    values: Float[Tensor, "B N S K"],
+    mask: Bool[Tensor, "... S"] | None,
+) -> Float[Tensor, "B N T K"]:
+    """In float32 on a CPU, also under autocast: the kernel's backward pass is eight times slower in bfloat16 there."""
+    if not (queries.is_cpu and torch.is_autocast_enabled("cpu")):
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+    with torch.autocast("cpu", enabled=False):
+        return F.scaled_dot_product_attention(queries.float(), keys.float(), values.float(), attn_mask=mask)
 
 
 def rotate(x: Float[Tensor, "B N T K"], turn: Turn | None) -> Float[Tensor, "B N T K"]:

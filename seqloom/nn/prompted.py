@@ -9,10 +9,9 @@ copied per hypothesis. In training there is one hypothesis a sentence, and the f
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from seqloom.nn.masks import causal_mask
-from seqloom.nn.multihead import KeysValues, MultiHead, Turn, rotate
+from seqloom.nn.multihead import KeysValues, MultiHead, Turn, fused_attention, rotate
 from seqloom.nn.trace import Trace
 
 Past = tuple[Float[Tensor, "R N _ K"], Float[Tensor, "R N _ K"]]  # keys and values of what was read so far
@@ -51,7 +50,7 @@ def attend_in_one_row(
     causal = causal_mask(num, num_own, queries.device).expand(len(mask), 1, -1, -1)
     visible = torch.cat([mask.expand(-1, -1, num, -1), causal], -1)  # (B, 1, k, S + t)
     keys, values = (torch.cat(both, 2) for both in zip(source, own, strict=True))
-    return F.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
+    return fused_attention(queries, keys, values, visible)
 
 
 def attend_apart(

@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from seqloom.nn.cells import CELLS, Cell, CellState, Linear
 from seqloom.nn.dropout import Dropout
-from seqloom.nn.late import Late
+from seqloom.nn.late import late_products
 from seqloom.nn.trace import Trace, part_of
 
 
@@ -30,20 +30,22 @@ def scan(
         fused = scan_fused(cell, x, state, mask)
         if fused is not None:
             return fused
-    return scan_steps(cell, x, state, mask, Late().linear, trace)
+    projected = cell.project(x.transpose(0, 1))
+    with late_products() as linear:
+        return scan_steps(cell, projected, state, mask, linear, trace)
 
 
 def scan_steps(
     cell: Cell,
-    x: Float[Tensor, "B T E"],
+    projected: Float[Tensor, "T B GH"],
     state: CellState,
     mask: Bool[Tensor, "B T"] | None,
     linear: Linear,
     trace: Trace | None,
 ) -> tuple[Float[Tensor, "B T H"], CellState]:
-    padded = [False] * x.shape[1] if mask is None else (~mask.all(0)).tolist()  # columns with padding in some row
+    padded = [False] * len(projected) if mask is None else (~mask.all(0)).tolist()  # columns with padding in some row
     outputs = []
-    for t, x_t in enumerate(cell.project(x.transpose(0, 1)).unbind(0)):
+    for t, x_t in enumerate(projected.unbind(0)):
         new = cell.advance(x_t, state, linear, trace)
         if mask is not None and padded[t]:
             new = tuple(torch.where(mask[:, t, None], after, before) for after, before in zip(new, state, strict=True))

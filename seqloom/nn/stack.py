@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from seqloom.nn.cells import CELLS, Cell, CellState, Linear
 from seqloom.nn.dropout import Dropout
+from seqloom.nn.late import unrounded
 from seqloom.nn.recurrent import scan
 from seqloom.nn.trace import Trace, part_of
 
@@ -41,7 +42,7 @@ class CellStack(nn.Module):
     def project_words(self, words: Float[Tensor, "R k E"]) -> Float[Tensor, "k R GH"]:
         """y W_x + b for all k at once: it waits for nothing."""
         first = self.cells[0]
-        return F.linear(words.transpose(0, 1), first.W_x[:, : words.shape[-1]], first.b)
+        return unrounded(F.linear(words.transpose(0, 1), first.W_x[:, : words.shape[-1]], first.b))
 
     def advance(
         self,

@@ -24,10 +24,11 @@ def keep_freed_memory() -> None:
         mallopt(TRIM_THRESHOLD, LARGE)
 
 
-def matmul_speed(device: torch.device, seconds: float = 0.15) -> float:
-    """Operations a second of a float32 product of the size a small model has; the best of the tries."""
-    a = torch.randn(2048, 512, device=device)
-    b = torch.randn(512, 1024, device=device)
+def matmul_speed(device: torch.device, precision: str = "float32", seconds: float = 0.15) -> float:
+    """Operations a second of a product of the size a small model has; the best of the tries."""
+    dtype = getattr(torch, precision)
+    a = torch.randn(2048, 512, device=device, dtype=dtype)
+    b = torch.randn(512, 1024, device=device, dtype=dtype)
     best, until = float("inf"), time.monotonic() + seconds
     while time.monotonic() < until:
         began = time.perf_counter()

@@ -10,8 +10,10 @@ from seqloom.config.rules import check_together
 from seqloom.config.tables import TOKENIZERS
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
+from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.engines import usable_cores
 from seqloom.text.sides import Tokenizers
+from seqloom.train.precision import choose_precision
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.recipes import find_recipe
 
@@ -76,7 +78,11 @@ def settle_config(
         source_lang=config.data.source_lang or source_lang,
         target_lang=config.data.target_lang or target_lang,
     )
-    train = replace(config.train, threads=config.train.threads or usable_cores())
+    train = replace(
+        config.train,
+        threads=config.train.threads or usable_cores(),
+        precision=choose_precision(config.train.precision, find_device(config.train.device), config.model.width),
+    )
     if budget:
         by_hand = {override.partition("=")[0].strip() for override in given}
         limits = {"max_steps": train.max_steps, "max_epochs": train.max_epochs}

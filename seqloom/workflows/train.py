@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from seqloom.train.durable import replace_file
 from seqloom.train.lock import run_lock
 from seqloom.train.log import MetricsLog
 from seqloom.train.loop import Loop
+from seqloom.train.precision import products_in
 from seqloom.train.progress import make_progress
 from seqloom.train.signals import StopFlag, stop_requested
 from seqloom.train.speed import count_flops, keep_freed_memory, matmul_speed
@@ -156,7 +156,8 @@ def train_model(run: Run, budget: float | None, began: float, stop: StopFlag) ->
     begin(model, run.out, config, run.tokenizers, checkpoint is None, run.tell)
     write_facts(run.out, {**known_facts(run, params), "step": step, "finished": False})
     clock = Clock(config.train, budget, checkpoint.state["seconds"] if checkpoint else 0.0, began)
-    run.tell(f"{config.model.kind}: {tell_sizes(model, params)}, {config.train.threads} threads on {run.device}")
+    sizes, how = tell_sizes(model, params), f"{config.train.threads} threads on {run.device}, {config.train.precision}"
+    run.tell(f"{config.model.kind}: {sizes}, {how}")
     loop, validation = make_loop(run, model, clock, stop, step)
     if checkpoint:
         loop.resume(checkpoint)
@@ -220,16 +221,15 @@ def make_loop(run: Run, model: nn.Module, clock: Clock, stop: StopFlag, step: in
         quiet=run.quiet,
     )
     validation = make_validation(run, model, progress.message)
-    bf16 = run.device.type == "cuda" and torch.cuda.is_bf16_supported()
 
     def loss_of(batch: Any, progress: float) -> Loss:
-        with torch.autocast("cuda", torch.bfloat16) if bf16 else nullcontext():
+        with products_in(config.train.precision, run.device):
             return task.loss(model, batch.to(run.device), config.train.label_smoothing, progress)
 
     loop = Loop(
         config.train, model, loss_of, batches, validation, folder=run.out / "checkpoints",
         log=MetricsLog(run.out, step), progress=progress, clock=clock, stop=stop, task=task,
-        flops_a_second=matmul_speed(run.device), flops_a_token=flops_of_a_token(run, model),
+        flops_a_second=matmul_speed(run.device, config.train.precision), flops_a_token=flops_of_a_token(run, model),
     )  # fmt: skip
     return loop, validation
 

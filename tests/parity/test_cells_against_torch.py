@@ -8,15 +8,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from seqloom.nn.cells import CELLS, Cell, CellState, FusedGRUCell, GRUCell
+from seqloom.nn.cells import CELLS, Cell, CellState, FusedGRUCell, GRUCell, Linear
 from seqloom.nn.late import Late
 from seqloom.nn.recurrent import Recurrent, scan, scan_fused, scan_steps
 from seqloom.nn.trace import Trace
 
 TORCH = {"rnn": nn.RNN, "rnn_relu": partial(nn.RNN, nonlinearity="relu"), "lstm": nn.LSTM, "gru_fused": nn.GRU}
 PATHS = {  # the equation as it stands, with late products, and torch's kernel
-    "equation": lambda cell, x, start, mask: scan_steps(cell, x, start, mask, F.linear, None),
-    "late": lambda cell, x, start, mask: scan_steps(cell, x, start, mask, Late().linear, None),
+    "equation": lambda *given: step_by(F.linear, *given),
+    "late": lambda *given: step_by(Late().linear, *given),
     "kernel": scan_fused,
     "chosen": scan,
     "traced": lambda cell, x, start, mask: scan(cell, x, start, mask, Trace()),
@@ -24,6 +24,10 @@ PATHS = {  # the equation as it stands, with late products, and torch's kernel
 B, T, E, H = 4, 6, 5, 3
 LENGTHS = torch.tensor([4, 6, 1, 3])
 MASK = torch.arange(T) < LENGTHS[:, None]
+
+
+def step_by(linear: Linear, cell: Cell, x: Tensor, start: CellState, mask: Tensor) -> tuple[Tensor, CellState]:
+    return scan_steps(cell, cell.project(x.transpose(0, 1)), start, mask, linear, None)
 
 
 def close(a: Tensor, b: Tensor) -> None:

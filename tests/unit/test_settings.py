@@ -11,6 +11,7 @@ from seqloom.errors import UsageError
 from seqloom.runtime.engines import usable_cores
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
+from seqloom.train import precision
 from seqloom.workflows import choose
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.recipes import find_recipe
@@ -39,6 +40,18 @@ def settle(tmp_path: Path, spec: CorpusSpec, *overrides: str, budget: float | No
 def test_the_recipe_and_what_lies_over_it(tmp_path: Path, spec: CorpusSpec) -> None:
     config = settle(tmp_path, spec, "model.width=64", "train.threads=3")
     assert (config.train.max_epochs, config.model.width, config.train.threads) == (7, 64, 3)
+
+
+@pytest.mark.parametrize("able", [False, True])
+def test_the_precision_is_settled_once_and_stays_with_the_run(
+    able: bool, tmp_path: Path, spec: CorpusSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "has_bfloat16", lambda device: able)
+    wide, narrow = settle(tmp_path, spec, "model.width=128"), settle(tmp_path, spec, "model.width=124")
+    assert wide.train.precision == ("bfloat16" if able else "float32")
+    assert narrow.train.precision == "float32"  # products so small win nothing
+    for wanted in ("float32", "bfloat16"):
+        assert settle(tmp_path, spec, f"train.precision={wanted}").train.precision == wanted
 
 
 def test_a_setting_of_another_family_that_would_do_nothing_is_refused(tmp_path: Path, spec: CorpusSpec) -> None:
