@@ -19,6 +19,10 @@ class UsageError(SeqloomError):
     exit_code = 2
 
 
+class InUse(UsageError):
+    """Another process is at work in this folder."""
+
+
 class DataError(SeqloomError):
     """The data cannot be used; names the file and, where there is one, the line."""
 

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seqloom.errors import UsageError
+from seqloom.errors import InUse, UsageError
+
+LOOK_AGAIN = 0.1  # seconds
 
 
 @contextmanager
-def run_lock(folder: Path) -> Iterator[None]:
-    """Hold folder/lock; UsageError when another process does.
+def run_lock(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Hold folder/lock; InUse when another process still does after `patience` seconds.
 
     The file stays behind, unlocked: removing it would let two processes lock two files of the same name.
     """
@@ -27,8 +29,12 @@ def run_lock(folder: Path) -> Iterator[None]:
             f"{folder}: cannot write there ({(error.strerror or str(error)).lower()}); choose another --out"
         ) from None
     try:
-        if not take_or_refuse(handle, folder):
-            raise UsageError(f"another train ({holder(path)}) is using {folder}; wait for it or choose another --out")
+        until = time.monotonic() + patience
+        while not take_or_refuse(handle, folder):
+            if time.monotonic() < until:
+                time.sleep(LOOK_AGAIN)
+                continue
+            raise InUse(f"another train ({holder(path)}) is using {folder}; wait for it or choose another --out")
         sign(handle)
         yield
     finally:

@@ -1,6 +1,7 @@
 """seqloom ladder: the lineage on one corpus, the same time for each rung, one tokenizer, one report.
 
-Each rung is an ordinary run folder in DIR, so the same command again goes on where it stopped.
+Each rung is an ordinary run folder in DIR, so the same command again goes on where it stopped, and the same command
+twice at once shares the work: each takes the next rung that nobody is at.
 """
 
 import sys
@@ -16,7 +17,7 @@ import torch
 
 from seqloom.config import load_config
 from seqloom.data.corpus import CorpusSpec
-from seqloom.errors import Interrupted, ModelError, TrainingError, UsageError
+from seqloom.errors import Interrupted, InUse, ModelError, TrainingError, UsageError
 from seqloom.evaluate.ladder_tables import step_table
 from seqloom.evaluate.render import table
 from seqloom.models.build import build_model
@@ -37,6 +38,7 @@ from seqloom.workflows.settings import is_of_text
 from seqloom.workflows.train import train
 
 Tell = Callable[[str], None]
+SET_UP = 600.0  # seconds a call waits for the tokenizer or the report of another one
 WIDEST = 60  # columns of a cell in the terminal: a reason why a rung failed is long
 
 
@@ -70,23 +72,24 @@ def ladder(
     if (folder / "config.toml").exists():
         raise UsageError(f"{folder} is the folder of one model; choose another --out: each rung gets a folder in it.")
     made_here = not folder.exists()
-    with run_lock(folder), leaving_no_empty_folder(folder, made_here), saying_how_to_go_on(folder):
-        test_set = read_test(test, columns, configs[0], allow_loss, tell)
-        corpus = CorpusSpec.parse(pairs, columns)
-        held_out = CorpusSpec.parse(valid, columns) if valid else None
-        tokenizers = make_tokenizer(folder, corpus, held_out, configs[0], allow_loss, tell, quiet)
-        settings = [override for override in overrides if not is_of_text(override)]  # those were the tokenizer's
-        settings += [f"train.seed={seed}", *([] if threads is None else [f"train.threads={threads}"])]
-        about = Ladder(folder, chosen, pairs, valid, test_set, seconds, seed)
-        check_rungs(about, corpus, settings, tokenizers)
-        others = finished_others(about, corpus, held_out, settings, tokenizers, tell)
+    with saying_how_to_go_on(folder):
+        with run_lock(folder, SET_UP), leaving_no_empty_folder(folder, made_here):
+            test_set = read_test(test, columns, configs[0], allow_loss, tell)
+            corpus = CorpusSpec.parse(pairs, columns)
+            held_out = CorpusSpec.parse(valid, columns) if valid else None
+            tokenizers = make_tokenizer(folder, corpus, held_out, configs[0], allow_loss, tell, quiet)
+            settings = [override for override in overrides if not is_of_text(override)]  # those were the tokenizer's
+            settings += [f"train.seed={seed}", *([] if threads is None else [f"train.threads={threads}"])]
+            about = Ladder(folder, chosen, pairs, valid, test_set, seconds, seed)
+            check_rungs(about, corpus, settings, tokenizers)
+        find_others = partial(finished_others, about, corpus, held_out, settings, tokenizers)
+        find_others(tell)
         tell(f"{len(chosen)} rungs of {clock(seconds)}: about {clock(seconds * len(chosen))} and the translating")
         same_for_all = {
             "valid": valid, "budget": seconds, "columns": columns, "tokenizer": folder, "allow_loss": allow_loss,
             "quiet": quiet,
         }  # fmt: skip
-        whole = replace(about, rungs=in_order(chosen, others))
-        return climb(whole, chosen, settings, same_for_all, tell)
+        return climb(about, find_others, settings, same_for_all, tell)
 
 
 def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], tokenizers: Tokenizers) -> None:
@@ -108,29 +111,42 @@ def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], toke
 
 
 def climb(
-    about: Ladder, chosen: Sequence[Rung], settings: Sequence[str], same_for_all: dict[str, Any], tell: Tell
+    about: Ladder,
+    find_others: Callable[[Tell], list[Rung]],
+    settings: Sequence[str],
+    same_for_all: dict[str, Any],
+    tell: Tell,
 ) -> dict[str, Any]:
-    """Rung after rung, the report anew after each; one that gives up is reported, and the others go on.
-
-    about.rungs are those of the report; the chosen ones among them are trained.
-    """
-    known = {rung.name: known_scores(about.out / rung.name, about.test) for rung in about.rungs}
-    scores = {name: found for name, found in known.items() if found}
+    """Rung after rung, the report anew after each; one that gives up is reported, and the others go on."""
     failures: dict[str, str] = {}
     document: dict[str, Any] = {}
-    for number, rung in enumerate(chosen, 1):
-        tell(f"\nrung {number} of {len(chosen)}: {rung.name} (recipe {rung.recipe})")
+    for number, rung in enumerate(about.rungs, 1):
+        tell(f"\nrung {number} of {len(about.rungs)}: {rung.name} (recipe {rung.recipe})")
         try:
             own = settings_of(rung, settings)
             train(about.pairs, out=about.out / rung.name, recipe=rung.recipe, overrides=own, **same_for_all)
-            scores[rung.name] = score_rung(about.out / rung.name, about.test, tell)
+            score_rung(about.out / rung.name, about.test, tell)
         except TrainingError as error:
             failures[rung.name] = str(error)
-            scores.pop(rung.name, None)  # of a shorter run, whose model is no longer that of its folder
             tell(f"{rung.name}: {error}")
-        document = write_report(about, scores, failures, tell)
+        except InUse as error:
+            tell(f"passed over: {error}")
+        with run_lock(about.out, SET_UP):
+            document = report_all(replace(about, rungs=in_order(about.rungs, find_others(ignore))), failures, tell)
     tell(f"report: {about.out / 'report.md'}, {about.out / 'report.html'}, {about.out / 'report.json'}")
     return document
+
+
+def report_all(about: Ladder, failures: dict[str, str], tell: Tell) -> dict[str, Any]:
+    """Of all rungs that are finished now, whoever trained them."""
+    known = {rung.name: known_scores(about.out / rung.name, about.test) for rung in about.rungs}
+    # what a rung that gave up has beside is of a shorter run, whose model is no longer that of its folder
+    scores = {name: found for name, found in known.items() if found and name not in failures}
+    return write_report(about, scores, failures, tell)
+
+
+def ignore(text: str) -> None:
+    """What was told once is not told after every rung."""
 
 
 def refuse_stdin(*names: str | None) -> None:

@@ -14,8 +14,9 @@ from seqloom.cli.app import main
 from seqloom.errors import ModelError, TrainingError
 from seqloom.runtime.folder import read_config
 from seqloom.text.sides import Tokenizers
+from seqloom.train.lock import run_lock
 from seqloom.train.loop import Loop
-from seqloom.workflows import ladder_report, ladder_scores
+from seqloom.workflows import ladder, ladder_report, ladder_scores
 from seqloom.workflows.ladder_scores import file_hash
 
 RUNG = """# {name}, a rung of the tests. Result: none
@@ -236,6 +237,36 @@ def test_a_ladder_whose_data_is_refused_leaves_no_folder(files, tmp_path, capsys
     assert main(["ladder", *map(str, words)]) == 3
     assert "nothing was trained" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_rung_that_another_call_is_at_is_passed_over(files, climbed, tmp_path, capsys):
+    """So the same command twice at once shares the work; here the test itself is the other call."""
+    out = tmp_path / "ladder"
+    shutil.copytree(climbed, out)
+    shutil.rmtree(out / "one")
+    with run_lock(out / "one"):
+        assert call(files, out, ["one", "two"]) == 0
+    assert f"passed over: another train (pid {os.getpid()}" in capsys.readouterr().err
+    assert [(row["name"], row["status"]) for row in report_of(out)["rungs"]] == [("one", "waiting"), ("two", "done")]
+
+
+def test_a_rung_that_another_call_finishes_meanwhile_is_in_the_report(files, climbed, tmp_path, monkeypatch):
+    """One at a time takes "two" and does not come to "one" at all: it was busy, and is done when the report is made."""
+    out = tmp_path / "ladder"
+    shutil.copytree(climbed, out)
+    shutil.move(out / "one", tmp_path / "one")
+    score = ladder.score_rung
+
+    def other_call_ends(folder, test, tell):
+        if not (out / "one" / "run.json").exists():
+            shutil.rmtree(out / "one")
+            shutil.move(tmp_path / "one", out / "one")
+        return score(folder, test, tell)
+
+    monkeypatch.setattr(ladder, "score_rung", other_call_ends)
+    with run_lock(out / "one"):
+        assert call(files, out, ["one", "two"]) == 0
+    assert [row["status"] for row in report_of(out)["rungs"]] == ["done", "done"]
 
 
 SMALL = (

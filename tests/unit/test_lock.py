@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from seqloom.errors import UsageError
+from seqloom.errors import InUse, UsageError
 from seqloom.train.lock import run_lock
 
 HOLD = """
@@ -37,6 +38,18 @@ def test_the_lock_of_another_process_is_respected_and_dies_with_it(tmp_path: Pat
     process.stdout.close()
     with run_lock(folder):
         assert json.loads((folder / "lock").read_text())["pid"] == os.getpid()
+
+
+def test_one_with_patience_waits_for_the_other(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(InUse, match="another train"), run_lock(tmp_path, patience=0.3):
+        pass
+    threading.Timer(0.3, process.kill).start()
+    with run_lock(tmp_path, patience=30):
+        assert process.wait() == -signal.SIGKILL
+    process.stdout.close()
 
 
 def test_it_is_freed_at_the_end_even_after_an_error(tmp_path: Path) -> None:
