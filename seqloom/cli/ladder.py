@@ -27,7 +27,7 @@ def ladder(
     Every rung gets the same time, the same tokenizer and the same seed, and is a model folder of its own in DIR. After
     each rung the test set is translated and DIR/report.md, report.html, report.json and the charts are written anew:
     parameters, minutes, speed, loss, BLEU and chrF with intervals, BLEU by source length, and whether the step was
-    significant. The same command again goes on where it stopped.
+    significant. The same command again goes on where it stopped; twice at once, in two terminals, it shares the work.
 
     Parameters
     ----------

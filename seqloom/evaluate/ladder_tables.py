@@ -85,7 +85,8 @@ def describe_tokenizer(row: Row) -> str:
     text = row["tokenizer"]
     own = "" if text["joint"] else f"; the target's: {text['target_tokenizer']}, {text['target_vocab_size']:,}"
     threads = f"{row['threads']} thread{'s' * (row['threads'] != 1)}"
-    return f", {threads}, one tokenizer for all ({text['tokenizer']}, {text['vocab_size']:,} tokens{own})"
+    pieces = f"{text['tokenizer']}, {text['vocab_size']:,} tokens{own}"
+    return f", {threads}, products in {row['precision']}, one tokenizer for all ({pieces})"
 
 
 def step_table(document: Document) -> Table:

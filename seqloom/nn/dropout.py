@@ -20,13 +20,16 @@ class Dropout(nn.Module):
     def forward(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
         if not self.training or self.dropped_of_256 == 0:
             return x
-        return x * self.mask(x)
+        scale = 256 / (256 - self.dropped_of_256)  # 1 / (1 - p)
+        if x.dtype == torch.bfloat16:
+            return x * self.keep(x) * scale  # a scale of eight bits would be another one
+        return x * self.keep(x).mul_(scale)
 
-    def mask(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
-        """0 where dropped, 1 / (1 - p) where kept."""
+    def keep(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
+        """0 where dropped, 1 where kept."""
         draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
         kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) >= self.dropped_of_256
-        return kept.to(x.dtype).mul_(256 / (256 - self.dropped_of_256))
+        return kept.to(x.dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.dropped_of_256 / 256:.4f}"

@@ -49,8 +49,11 @@ def settings_that_must_agree(first: RunFolder, other: RunFolder) -> list[tuple[s
     """A joint vocabulary serves both directions of a language pair: the languages tell them apart."""
     names = ("source_lang", "target_lang", "normalise")
     return [
-        (f"data.{name}", *(getattr(run.config.data, name) or run.facts.get(name, "") for run in (first, other)))
-        for name in names
+        ("task.name", first.config.task.name, other.config.task.name),
+        *(
+            (f"data.{name}", *(getattr(run.config.data, name) or run.facts.get(name, "") for run in (first, other)))
+            for name in names
+        ),
     ]
 
 

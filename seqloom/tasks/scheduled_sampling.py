@@ -22,4 +22,5 @@ def show_own_words(model: Seq2Seq, memory: Memory, batch: Batch, share: float) -
     said = model.hidden(batch.tgt_in, memory)[:, :-1]  # at t: what follows, the input of t + 1
     tgt_in = batch.tgt_in.clone()
     tgt_in[:, 1:][chosen] = model.project(said[chosen]).argmax(-1)
+    torch.clear_autocast_cache()  # weights rounded here have no gradient: older versions of torch would use them again
     return tgt_in

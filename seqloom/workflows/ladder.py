@@ -120,21 +120,34 @@ def climb(
     """Rung after rung, the report anew after each; one that gives up is reported, and the others go on."""
     failures: dict[str, str] = {}
     document: dict[str, Any] = {}
-    for number, rung in enumerate(about.rungs, 1):
-        tell(f"\nrung {number} of {len(about.rungs)}: {rung.name} (recipe {rung.recipe})")
-        try:
-            own = settings_of(rung, settings)
-            train(about.pairs, out=about.out / rung.name, recipe=rung.recipe, overrides=own, **same_for_all)
-            score_rung(about.out / rung.name, about.test, tell)
-        except TrainingError as error:
-            failures[rung.name] = str(error)
-            tell(f"{rung.name}: {error}")
-        except InUse as error:
-            tell(f"passed over: {error}")
-        with run_lock(about.out, SET_UP):
-            document = report_all(replace(about, rungs=in_order(about.rungs, find_others(ignore))), failures, tell)
+    waiting = about.rungs
+    for _ in range(2):  # what another call was at is looked at again: that call may have died since
+        busy = []
+        for rung in waiting:
+            tell(f"\nrung {about.rungs.index(rung) + 1} of {len(about.rungs)}: {rung.name} (recipe {rung.recipe})")
+            try:
+                climb_to(about, rung, settings_of(rung, settings), same_for_all, tell)
+            except TrainingError as error:
+                failures[rung.name] = str(error)
+                tell(f"{rung.name}: {error}")
+            except InUse:
+                busy.append(rung)
+                tell(f"another call is at {rung.name}: passed over")
+            with run_lock(about.out, SET_UP):
+                document = report_all(replace(about, rungs=in_order(about.rungs, find_others(ignore))), failures, tell)
+        waiting = busy
+    if waiting:
+        tell(f"{', '.join(rung.name for rung in waiting)}: left to the other call, whose report will have all")
     tell(f"report: {about.out / 'report.md'}, {about.out / 'report.html'}, {about.out / 'report.json'}")
     return document
+
+
+def climb_to(about: Ladder, rung: Rung, settings: Sequence[str], same_for_all: dict[str, Any], tell: Tell) -> None:
+    """Train and translate. InUse where another call does: two that end at once must not both translate."""
+    folder = about.out / rung.name
+    train(about.pairs, out=folder, recipe=rung.recipe, overrides=settings, **same_for_all)
+    with run_lock(folder):
+        score_rung(folder, about.test, tell)
 
 
 def report_all(about: Ladder, failures: dict[str, str], tell: Tell) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from seqloom.workflows.ladder_machine import describe_machine
 from seqloom.workflows.ladder_rungs import Rung, step_before
 from seqloom.workflows.ladder_scores import SEARCHES, Scores, TestSet, differences
 from seqloom.workflows.recipes import find_recipe, first_line
-from seqloom.workflows.resume import flatten
+from seqloom.workflows.resume import flatten, precision_of
 
 FORMAT = 2
 NOT_FOR_THE_REPORT = ("outputs", "worst", "against", "warnings")  # they stay in the rung's scores.json
@@ -96,12 +96,12 @@ def unequal_shares(done: Sequence[Row]) -> dict[str, list[str]]:
 
     The budget is wall clock: what else runs on the machine takes from the rung at hand and from no other.
     """
-    families: dict[str, dict[str, float]] = {}
+    families: dict[tuple[str, str], dict[str, float]] = {}  # each precision has a peak of its own
     for row in done:
         if row["mfu"]:
-            families.setdefault(row["family"], {})[row["name"]] = row["mfu"]
+            families.setdefault((row["family"], row["precision"]), {})[row["name"]] = row["mfu"]
     found = {}
-    for family, shares in families.items():
+    for (family, _), shares in families.items():
         usual = median(shares.values())
         for name, share in shares.items():
             if abs(share - usual) > FAR * usual:
@@ -127,7 +127,8 @@ def describe_run(folder: Path) -> dict[str, Any]:
     return {
         "params": facts["params"], "minutes": facts["seconds"] / 60, "step": facts["step"], "epoch": facts["epoch"],
         "tokens_per_second": median(speeds or [facts["tokens"] / facts["seconds"]]), "valid_loss": facts["valid_loss"],
-        "weights": facts["weights"], "threads": config.train.threads, "tokenizer": asdict(config.text),
+        "weights": facts["weights"], "threads": config.train.threads, "precision": precision_of(config),
+        "tokenizer": asdict(config.text),
         "languages": [config.data.source_lang, config.data.target_lang], "curve": curve,
         "mfu": fmean(shares) if shares else None,
     }  # fmt: skip

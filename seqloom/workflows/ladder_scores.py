@@ -53,7 +53,7 @@ def score_rung(folder: Path, test: TestSet, say: Say) -> Scores:
     """{"beam": report with outputs, "greedy": ...}; found in the folder, or translated now and kept there."""
     if known := known_scores(folder, test):
         return known
-    translator = Translator.load(folder)
+    translator = Translator.load(folder, threads=read_config(folder).train.threads)  # as it was trained
     language = translator.config.data.target_lang
     encoded = translator.tokenizers.source.encode_batch([item.source for item in test.items])
     seen = count_seen(folder, encoded)

@@ -17,6 +17,7 @@ MAY_CHANGE = {  # they end the run later or sooner, or only say more of it
 def check_same_settings(folder: Path, wanted: Config) -> None:
     """UsageError with a diff when a run in this folder was started with other settings."""
     saved = flatten(read_config(folder))
+    saved["train.precision"] = precision_of(read_config(folder))
     changed = {
         name: (saved[name], got)
         for name, got in flatten(wanted).items()
@@ -27,6 +28,11 @@ def check_same_settings(folder: Path, wanted: Config) -> None:
         raise UsageError(
             f"{folder} holds a run with other settings:\n{rows}\nGo on with the old settings, or choose another --out."
         )
+
+
+def precision_of(begun: Config) -> str:
+    """Of a run that has begun; the folders of 0.1.0 do not say, and were made in float32."""
+    return "float32" if begun.train.precision == "auto" else begun.train.precision
 
 
 def flatten(config: Config) -> dict[str, object]:

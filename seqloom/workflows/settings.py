@@ -12,10 +12,12 @@ from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
 from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.engines import usable_cores
+from seqloom.runtime.folder import read_config
 from seqloom.text.sides import Tokenizers
 from seqloom.train.precision import choose_precision
 from seqloom.workflows.choose import choose_recipe
 from seqloom.workflows.recipes import find_recipe
+from seqloom.workflows.resume import precision_of
 
 
 def early_settings(folder: Path, recipe: str | Path | None, overrides: Sequence[str]) -> dict[str, Any]:
@@ -79,9 +81,7 @@ def settle_config(
         target_lang=config.data.target_lang or target_lang,
     )
     train = replace(
-        config.train,
-        threads=config.train.threads or usable_cores(),
-        precision=choose_precision(config.train.precision, find_device(config.train.device), config.model.width),
+        config.train, threads=config.train.threads or usable_cores(), precision=settle_precision(folder, config)
     )
     if budget:
         by_hand = {override.partition("=")[0].strip() for override in given}
@@ -89,6 +89,13 @@ def settle_config(
         kept = {name: limit if f"train.{name}" in by_hand else 0 for name, limit in limits.items()}
         train = replace(train, max_steps=kept["max_steps"], max_epochs=kept["max_epochs"])
     return replace(config, data=data, train=train)
+
+
+def settle_precision(folder: Path, config: Config) -> str:
+    """`auto` is what the run in this folder has begun with, wherever it goes on; for a new one, what is fast here."""
+    if config.train.precision == "auto" and saved_settings(folder):
+        return precision_of(read_config(folder))
+    return choose_precision(config.train.precision, find_device(config.train.device), config.model.width)
 
 
 def refuse_text_settings(overrides: Sequence[str], origin: Path | str) -> None:

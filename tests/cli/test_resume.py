@@ -16,7 +16,7 @@ from seqloom.train.lock import run_lock
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
 
-KINDS = ("rnn", "transformer")
+KINDS = {"rnn": "bfloat16", "transformer": "float32"}  # each with a precision of its own
 LAST = 24
 RECIPE = f"""
 [data]
@@ -77,7 +77,7 @@ def words_for(tiny_pairs: Path, recipe: Path) -> Callable[..., list[str]]:
 
     def words(kind: str, folder: Path, *more: str) -> list[str]:
         plain = ["train", str(tiny_pairs), "--out", str(folder), "--recipe", str(recipe)]
-        return [*plain, "--set", f"model.kind={kind}", *more]
+        return [*plain, "--set", f"model.kind={kind}", "--set", f"train.precision={KINDS[kind]}", *more]
 
     return words
 

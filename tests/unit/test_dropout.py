@@ -14,6 +14,15 @@ def test_drops_its_share_and_keeps_the_mean(probability: float) -> None:
     assert len(y.unique()) == 2
 
 
+def test_the_mean_is_kept_in_bfloat16_too() -> None:
+    """1 / (1 - p) in eight bits is 1.1094 instead of 1.1130 for p = 0.1: each kept entry must be rounded by itself."""
+    torch.manual_seed(1)
+    x = 1 + torch.rand(2000, 1000).bfloat16()
+    y = Dropout(0.1)(x)
+    assert y.dtype == torch.bfloat16
+    assert (y[y != 0].double().mean() / x[y != 0].double().mean()).item() == pytest.approx(256 / 230, rel=3e-4)
+
+
 def test_every_place_of_the_eight_is_dropped_alike() -> None:
     torch.manual_seed(2)
     kept = Dropout(0.5)(torch.ones(20000, 8)) != 0

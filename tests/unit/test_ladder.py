@@ -53,7 +53,7 @@ def row(name, family="attention", bleu=20.0, unit="words", loss=2.0, penalty=1.2
     return {
         "name": name, "family": family, "recipe": f"ladder/{name}", "summary": "what it is", "status": "done",
         "params": 1_250_000, "minutes": 20.1, "step": 900, "epoch": 3, "tokens_per_second": 1500.0, "valid_loss": loss,
-        "weights": "average", "threads": 2, "tokenizer": BPE, "against": None, "mfu": 0.25,
+        "weights": "average", "threads": 2, "precision": "float32", "tokenizer": BPE, "against": None, "mfu": 0.25,
         "languages": ["en", "de"], "curve": [[1.0, 4.0], [2.0, loss]], "beam": report, "greedy": report, **more,
     }  # fmt: skip
 
@@ -169,7 +169,9 @@ def test_the_main_table_tells_steps_failures_and_papers():
     assert (told["rnnsearch-dot"], told["lstm"], told["transformer"]) == ("from gru: nothing", "-", "-")
     text = to_markdown("x", make_blocks(document(*rows), []))
     assert "transformer still to come" in text
-    assert "20 minutes a rung, seed 1, 2 threads, one tokenizer for all (bpe, 6,000 tokens)." in text
+    assert (
+        "20 minutes a rung, seed 1, 2 threads, products in float32, one tokenizer for all (bpe, 6,000 tokens)." in text
+    )
     assert title_of(document(*rows)) == "The ladder, en -> de"
 
 

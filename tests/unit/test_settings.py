@@ -54,6 +54,25 @@ def test_the_precision_is_settled_once_and_stays_with_the_run(
         assert settle(tmp_path, spec, f"train.precision={wanted}").train.precision == wanted
 
 
+def test_a_run_goes_on_with_the_precision_it_has(
+    tmp_path: Path, spec: CorpusSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On another machine too; a folder from before the setting was trained in float32."""
+    monkeypatch.setattr(precision, "has_bfloat16", lambda device: True)
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text("{}", "utf-8")
+    for saved, now in (("auto", "float32"), ("float32", "float32"), ("bfloat16", "bfloat16")):
+        settled = settle(tmp_path, spec)  # of the last round
+        (run / "config.toml").write_text(
+            dump_config(replace(settled, train=replace(settled.train, precision=saved))), "utf-8"
+        )
+        assert settle(tmp_path, spec).train.precision == now
+        check_same_settings(run, settle(tmp_path, spec))
+    with pytest.raises(UsageError, match=r"train.precision: 'bfloat16' there, 'float32' now"):
+        check_same_settings(run, settle(tmp_path, spec, "train.precision=float32"))
+
+
 def test_a_setting_of_another_family_that_would_do_nothing_is_refused(tmp_path: Path, spec: CorpusSpec) -> None:
     with pytest.raises(UsageError, match=r"--set model\.cell=lstm: model\.cell is for model\.kind = rnn, and here"):
         settle(tmp_path, spec, "model.cell=lstm")
