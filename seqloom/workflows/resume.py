@@ -16,13 +16,9 @@ MAY_CHANGE = {  # they end the run later or sooner, or only say more of it
 
 def check_same_settings(folder: Path, wanted: Config) -> None:
     """UsageError with a diff when a run in this folder was started with other settings."""
-    saved = flatten(read_config(folder))
-    saved["train.precision"] = precision_of(read_config(folder))
-    changed = {
-        name: (saved[name], got)
-        for name, got in flatten(wanted).items()
-        if got != saved[name] and name not in MAY_CHANGE
-    }
+    both = read_config(folder), wanted
+    saved, now = (flatten(config) | {"train.precision": precision_of(config)} for config in both)
+    changed = {name: (saved[name], got) for name, got in now.items() if got != saved[name] and name not in MAY_CHANGE}
     if changed:
         rows = "\n".join(f"  {name}: {old!r} there, {new!r} now" for name, (old, new) in changed.items())
         raise UsageError(

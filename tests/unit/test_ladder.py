@@ -306,7 +306,7 @@ def rung_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(
         ladder_scores.Translator,
         "load",
-        lambda folder: SimpleNamespace(
+        lambda folder, threads: SimpleNamespace(
             config=ladder_scores.read_config(folder), tokenizers=tokenizers, count_split=lambda texts: 2
         ),
     )

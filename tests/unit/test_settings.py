@@ -59,14 +59,12 @@ def test_a_run_goes_on_with_the_precision_it_has(
 ) -> None:
     """On another machine too; a folder from before the setting was trained in float32."""
     monkeypatch.setattr(precision, "has_bfloat16", lambda device: True)
-    run = tmp_path / "run"
+    run, settled = tmp_path / "run", settle(tmp_path, spec)
     run.mkdir()
     (run / "run.json").write_text("{}", "utf-8")
     for saved, now in (("auto", "float32"), ("float32", "float32"), ("bfloat16", "bfloat16")):
-        settled = settle(tmp_path, spec)  # of the last round
-        (run / "config.toml").write_text(
-            dump_config(replace(settled, train=replace(settled.train, precision=saved))), "utf-8"
-        )
+        begun = replace(settled, train=replace(settled.train, precision=saved))
+        (run / "config.toml").write_text(dump_config(begun), "utf-8")
         assert settle(tmp_path, spec).train.precision == now
         check_same_settings(run, settle(tmp_path, spec))
     with pytest.raises(UsageError, match=r"train.precision: 'bfloat16' there, 'float32' now"):
