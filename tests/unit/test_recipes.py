@@ -13,6 +13,7 @@ from seqloom.errors import UsageError
 from seqloom.models.build import build_model
 from seqloom.tasks.build import build_task
 from seqloom.train.optim import make_optimizer
+from seqloom.train.precision import products_in
 from seqloom.workflows import recipes
 from seqloom.workflows.recipes import Recipe, built_in_recipes, find_recipe, first_line, render_recipes
 from seqloom.workflows.resume import flatten
@@ -76,15 +77,17 @@ def batch_of(form: str) -> Any:
     return Batch(src, src_mask, *pad_targets([[10, 11, 13], [12]]), torch.arange(2))
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", ALL)
-def test_every_recipe_trains_all_of_its_model_in_one_step(name):
+def test_every_recipe_trains_all_of_its_model_in_one_step(name, precision):
     config = shrunk(load_config(ALL[name].file))
     torch.manual_seed(1)
     model = build_model(config, SMALLEST, SMALLEST, config.text.joint)
     batch = batch_of(TASKS[config.task.name][0])
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     optimizer = make_optimizer(model, config.train)
-    loss = build_task(config).loss(model, batch, config.train.label_smoothing)
+    with products_in(precision, torch.device("cpu")):
+        loss = build_task(config).loss(model, batch, config.train.label_smoothing)
     (loss.smoothed / loss.num_tokens).backward()
     optimizer.step()
     assert not [name for name, parameter in model.named_parameters() if torch.equal(parameter, before[name])]

@@ -10,6 +10,7 @@ from seqloom.models.api import Seq2Seq
 from seqloom.models.build import MODELS, build_model
 from seqloom.tasks.scheduled_sampling import show_own_words
 from seqloom.tasks.translate import translation_loss
+from seqloom.train.precision import products_in
 
 VOCAB = 30
 
@@ -72,3 +73,12 @@ def test_the_loss_is_of_the_true_words() -> None:
     assert not torch.equal(mixed.nll, plain.nll)
     mixed.smoothed.backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_rounded_weights_have_a_gradient_after_a_pass_without_one(kind: str) -> None:
+    """Autocast keeps the weights it has rounded; those of the pass that says the own words lead nowhere."""
+    model = make_model(kind)
+    with products_in("bfloat16", torch.device("cpu")):
+        translation_loss(model, make_batch(), own_share=0.5).smoothed.backward()
+    assert not [name for name, parameter in model.named_parameters() if parameter.grad is None]
