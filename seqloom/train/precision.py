@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
+INSTRUCTIONS = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
 NARROWEST = 128  # narrower products win nothing: rounding costs as much as it saves
 
 
@@ -25,7 +26,7 @@ def has_bfloat16(device: torch.device) -> bool:
     """Whether bfloat16 is faster than float32 here: AVX-512 BF16 or AMX, or a GPU that has it."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return any(getattr(torch.cpu, name, bool)() for name in INSTRUCTIONS)  # an older torch does not know: no
 
 
 def products_in(precision: str, device: torch.device) -> AbstractContextManager[object]:

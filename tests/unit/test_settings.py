@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from seqloom.config import Config, DataConfig, dump_config, load_config
 from seqloom.data.corpus import CorpusSpec
@@ -52,6 +53,15 @@ def test_the_precision_is_settled_once_and_stays_with_the_run(
     assert narrow.train.precision == "float32"  # products so small win nothing
     for wanted in ("float32", "bfloat16"):
         assert settle(tmp_path, spec, f"train.precision={wanted}").train.precision == wanted
+
+
+def test_a_torch_that_does_not_know_the_processor_trains_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = torch.device("cpu")
+    for name in precision.INSTRUCTIONS:
+        monkeypatch.setattr(torch.cpu, name, lambda: True)
+        assert precision.has_bfloat16(cpu)
+        monkeypatch.delattr(torch.cpu, name)
+    assert not precision.has_bfloat16(cpu)
 
 
 def test_a_run_goes_on_with_the_precision_it_has(
