@@ -57,7 +57,7 @@ def europarl(data: Path, out: Path, more: list[str]) -> None:
     model, pairs = out / "rnnsearch-additive", gold / "enfr.src-tgt"
     if (model / "model.safetensors").exists():  # else another call is still at it
         found = json.loads(seqloom("align", model, pairs, "--gold", gold / "enfr.gold", "--json", quiet=True))
-        tell(out / "alignment.txt", json.dumps({name: found[name] for name in found if name != "pairs"}, indent=1))
+        tell(out / "alignment.txt", json.dumps({name: found[name] for name in found if name != "alignments"}, indent=1))
 
 
 def cmudict(data: Path, out: Path, more: list[str]) -> None:
