@@ -18,6 +18,7 @@ from seqloom.nn.bridge import Bridge
 from seqloom.nn.cells import CELLS
 from seqloom.nn.late import late_products
 from seqloom.nn.stack import CellStack
+from seqloom.nn.tanh import tanh
 from seqloom.nn.trace import Trace
 
 
@@ -47,6 +48,6 @@ class LuongDecoder(AttentiveDecoder):
                 cells = self.stack.advance(y, fed, cells, linear, trace)
                 s = cells[-1][0]
                 c = self.look(s, memory, linear, trace)
-                fed = torch.tanh(linear(torch.cat([c, s], -1), self.W.weight))
+                fed = tanh(linear(torch.cat([c, s], -1), self.W.weight))
                 outputs.append(fed)
         return torch.stack(outputs, 1), {"cells": cells, "fed": fed}

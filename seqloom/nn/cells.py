@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
 from seqloom.nn.late import unrounded
+from seqloom.nn.tanh import tanh
 from seqloom.nn.trace import Trace
 
 CellState = tuple[Float[Tensor, "B H"], ...]
@@ -67,7 +68,7 @@ def record(trace: Trace | None, kind: str, **parts: Float[Tensor, "B H"]) -> Non
 class RNNCell(Cell):
     """The plain recurrent network:  h = phi(x W_x + h W_h + b),  phi = tanh.   Elman 1990."""
 
-    phi: Callable[[Tensor], Tensor] = staticmethod(torch.tanh)
+    phi: Callable[[Tensor], Tensor] = staticmethod(tanh)
     kernel: Any = staticmethod(torch._VF.rnn_tanh)
 
     def advance(
@@ -116,9 +117,9 @@ class LSTMCell(Cell):
     ) -> CellState:
         h, c = state
         i, f, candidate, o = (x + linear(h, self.W_h)).chunk(4, -1)
-        i, f, o, candidate = torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o), torch.tanh(candidate)
+        i, f, o, candidate = torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o), tanh(candidate)
         c = f * c + i * candidate
-        h = o * torch.tanh(c)
+        h = o * tanh(c)
         record(trace, "gate", input=i, forget=f, output=o, candidate=candidate)
         record(trace, "state", hidden=h, cell=c)
         return h, c
@@ -145,7 +146,7 @@ class GRUCell(Cell):
         (h,) = state
         H = self.hidden_size
         r, z = torch.sigmoid(x[..., : 2 * H] + linear(h, self.W_h[: 2 * H])).chunk(2, -1)
-        candidate = torch.tanh(x[..., 2 * H :] + linear(r * h, self.W_h[2 * H :]))
+        candidate = tanh(x[..., 2 * H :] + linear(r * h, self.W_h[2 * H :]))
         h = candidate + z * (h - candidate)
         record(trace, "gate", reset=r, update=z, candidate=candidate)
         record(trace, "state", hidden=h)
@@ -173,7 +174,7 @@ class FusedGRUCell(Cell):
         x_r, x_z, x_h = x.chunk(3, -1)
         h_r, h_z, h_h = linear(h, self.W_h).chunk(3, -1)
         r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
-        candidate = torch.tanh(x_h + r * (h_h + self.b_hh))
+        candidate = tanh(x_h + r * (h_h + self.b_hh))
         h = candidate + z * (h - candidate)
         record(trace, "gate", reset=r, update=z, candidate=candidate)
         record(trace, "state", hidden=h)

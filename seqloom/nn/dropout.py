@@ -28,8 +28,10 @@ class Dropout(nn.Module):
     def keep(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
         """0 where dropped, 1 where kept."""
         draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-        kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) >= self.dropped_of_256
-        return kept.to(x.dtype)
+        drawn = draws.view(torch.int8)[: x.numel()].view(x.shape)  # -128 .. 127
+        least_kept = self.dropped_of_256 - 128
+        # drawn >= least_kept, by arithmetic on bytes: a comparison and its bools take three times as long
+        return drawn.clamp_(least_kept - 1, least_kept).sub_(least_kept - 1).to(x.dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.dropped_of_256 / 256:.4f}"

@@ -14,6 +14,7 @@ from seqloom.errors import UsageError
 from seqloom.nn.cells import Linear
 from seqloom.nn.late import multiply
 from seqloom.nn.masks import masked_softmax
+from seqloom.nn.tanh import tanh
 from seqloom.nn.trace import Trace
 
 KeysAndSizes = tuple[Float[Tensor, "B S H"], Float[Tensor, "B S"]]
@@ -113,7 +114,7 @@ class AdditiveScore(Score):
     def forward(
         self, query: Float[Tensor, "B W Q"], keys: Float[Tensor, "B S A"], linear: Linear = multiply
     ) -> Float[Tensor, "B W S"]:
-        return torch.tanh(linear(query, self.W_q.weight)[:, :, None] + keys[:, None]) @ self.w
+        return tanh(linear(query, self.W_q.weight)[:, :, None] + keys[:, None]) @ self.w
 
 
 SCORES: dict[str, type[Score]] = {
