@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,8 +15,8 @@ LOOK_AGAIN = 0.1  # seconds
 
 
 @contextmanager
-def run_lock(folder: Path, patience: float = 0.0) -> Iterator[None]:
-    """Hold folder/lock; InUse when another process still does after `patience` seconds.
+def run_lock(folder: Path, patience: float = 0.0, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold folder/lock; InUse when another process still does after `patience` seconds. `tell` hears of the waiting.
 
     The file stays behind, unlocked: removing it would let two processes lock two files of the same name.
     """
@@ -32,6 +32,9 @@ def run_lock(folder: Path, patience: float = 0.0) -> Iterator[None]:
         until = time.monotonic() + patience
         while not take_or_refuse(handle, folder):
             if time.monotonic() < until:
+                if tell:
+                    tell(f"waiting for another call ({holder(path)}), which is at work in {folder}")
+                    tell = None  # once is enough
                 time.sleep(LOOK_AGAIN)
                 continue
             raise InUse(f"another train ({holder(path)}) is using {folder}; wait for it or choose another --out")

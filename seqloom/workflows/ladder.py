@@ -73,7 +73,7 @@ def ladder(
         raise UsageError(f"{folder} is the folder of one model; choose another --out: each rung gets a folder in it.")
     made_here = not folder.exists()
     with saying_how_to_go_on(folder):
-        with run_lock(folder, SET_UP), leaving_no_empty_folder(folder, made_here):
+        with run_lock(folder, SET_UP, tell), leaving_no_empty_folder(folder, made_here):
             test_set = read_test(test, columns, configs[0], allow_loss, tell)
             corpus = CorpusSpec.parse(pairs, columns)
             held_out = CorpusSpec.parse(valid, columns) if valid else None
@@ -133,7 +133,7 @@ def climb(
             except InUse:
                 busy.append(rung)
                 tell(f"another call is at {rung.name}: passed over")
-            with run_lock(about.out, SET_UP):
+            with run_lock(about.out, SET_UP, tell):
                 document = report_all(replace(about, rungs=in_order(about.rungs, find_others(ignore))), failures, tell)
         waiting = busy
     if waiting:

@@ -46,10 +46,15 @@ def test_one_with_patience_waits_for_the_other(tmp_path: Path) -> None:
     assert process.stdout.readline() == "held\n"
     with pytest.raises(InUse, match="another train"), run_lock(tmp_path, patience=0.3):
         pass
-    threading.Timer(0.3, process.kill).start()
-    with run_lock(tmp_path, patience=30):
+    threading.Timer(0.5, process.kill).start()
+    told: list[str] = []
+    with run_lock(tmp_path, patience=30, tell=told.append):
         assert process.wait() == -signal.SIGKILL
     process.stdout.close()
+    (line,) = told
+    assert line.startswith(f"waiting for another call (pid {process.pid}, since 20")
+    with run_lock(tmp_path, patience=30, tell=told.append):
+        assert len(told) == 1  # nobody to wait for
 
 
 def test_it_is_freed_at_the_end_even_after_an_error(tmp_path: Path) -> None:
