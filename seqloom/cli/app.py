@@ -37,7 +37,7 @@ VERBS = {
     "export": "Give a model another form: CTranslate2, Hugging Face or ONNX.",
     "import": "Turn a folder of public weights (Hugging Face layout) into a model folder.",
     "ladder": "Train the lineage on one corpus, from the plain RNN to the Transformer, and report each step.",
-    "recipes": "List the built-in recipes with the result each made, or print one.",
+    "recipes": "List the built-in recipes with the result each made, where one was measured, or print one.",
     "demo": "Train, measure and try a model in a few minutes, without any data of your own.",
 }
 

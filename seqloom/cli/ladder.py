@@ -17,7 +17,7 @@ def ladder(
     valid: str | None = None,
     rungs: str | None = None,
     set: Annotated[list[str] | None, Parameter(negative="")] = None,
-    seed: int = 1,
+    seed: int | None = None,
     threads: int | None = None,
     columns: str | None = None,
     allow_loss: bool = False,
@@ -46,7 +46,7 @@ def ladder(
     set
         one setting of every rung, section.name=value; may be given several times
     seed
-        the start of every rung
+        the start of every rung [default: 1, or train.seed where --set or the first rung's recipe has one]
     threads
         threads of torch [default: all cores]
     columns

@@ -7,7 +7,7 @@ from seqloom.workflows.recipes import built_in_recipes, find_recipe, render_reci
 
 
 def recipes(name: str | None = None, /) -> None:
-    """List the built-in recipes with the result each made, or print one.
+    """List the built-in recipes with the result each made, where one was measured, or print one.
 
     A recipe is a TOML file with every setting that matters and why it is so. Print one, change it, train with it.
 

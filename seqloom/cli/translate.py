@@ -41,7 +41,8 @@ def translate(
     Of a model that classifies or tags the answer is the label or the tags; a masked model fills the gaps: ___.
 
     With --scores each line is SCORE<TAB>TEXT: the log-probability, divided by length ** length penalty. With --n-best,
-    --alternatives or --sample N there are N lines for each input line: LINE<TAB>TEXT, or LINE<TAB>SCORE<TAB>TEXT.
+    --alternatives or --sample N > 1 there are up to N lines for each input line: LINE<TAB>TEXT, or
+    LINE<TAB>SCORE<TAB>TEXT. LINE tells them apart: alternatives that read the same are shown once.
     Options that are not given are those of the model (the section decode of its settings).
 
     Parameters

@@ -19,16 +19,29 @@ from seqloom.text.vocabulary import EOS
 
 @torch.inference_mode()
 def alternatives(
-    model: Seq2Seq, memory: Memory, num: int, options: SearchOptions, *, prefixes: Prefixes | None = None
+    model: Seq2Seq,
+    memory: Memory,
+    num: int,
+    options: SearchOptions,
+    *,
+    prefixes: Prefixes | None = None,
+    at_once: int | None = None,
 ) -> list[list[Hypothesis]]:
-    """Up to `num` outputs a sentence, best score first; no two share their first free token."""
+    """Up to `num` outputs a sentence, best score first; no two share their first free token.
+
+    `at_once`: how many of them are completed at a time, as each holds a beam in memory; all by default.
+    """
     if len(memory.mask) == 0:
         return []
     starts = best_starts(model, memory, num, options, prefixes)
     owners = torch.tensor([row for row, found in enumerate(starts) for _ in found], device=memory.mask.device)
     every = [start for found in starts for start in found]
-    completed = iter(search(model, memory.select(owners), options, n_best=1, prefixes=every))
-    answers = [[next(completed)[0] for _ in found] for found in starts]
+    completed: list[list[Hypothesis]] = []
+    size = at_once or len(every)
+    for part in (slice(first, first + size) for first in range(0, len(every), size)):
+        completed += search(model, memory.select(owners[part]), options, n_best=1, prefixes=every[part])
+    in_order = iter(completed)
+    answers = [[next(in_order)[0] for _ in found] for found in starts]
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in answers]
 
 

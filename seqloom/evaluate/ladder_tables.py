@@ -99,7 +99,7 @@ def step_table(document: Document) -> Table:
         published = published_beside(document, row["name"]) or NONE
         if row["status"] == "done":
             cells = [millions(row["params"]), f"{row['minutes']:.1f}"]
-            cells += [f"{row['tokens_per_second']:,.0f}", f"{row['valid_loss']:.3f}"]
+            cells += [f"{row['tokens_per_second']:,.0f}", number(row["valid_loss"], ".3f")]
             cells += [with_interval(row["beam"][name]) for name in metrics]
             rows.append([row["name"], *cells, *step_cells(row, main), published])
         elif row["status"] == "failed":
@@ -171,14 +171,23 @@ def span(bucket: Row) -> str:
     return f"{bucket['least']}-{bucket['most']}" if bucket["most"] else f"{bucket['least']} or more"
 
 
+def number(value: float | None, form: str) -> str:
+    """A number that is not known, or was not finite, is a dash."""
+    return NONE if value is None else f"{value:{form}}"
+
+
+def perplexity(row: Row) -> float | None:
+    return None if row["valid_loss"] is None else math.exp(min(row["valid_loss"], 50))
+
+
 def cost_table(document: Document) -> Table:
     main = main_metric(document)
     head = ["rung", "updates", "epochs", "MFU", "valid. perplexity", "weights", f"greedy {NAMES[main]} (95 %)"]
     head += ["sentences/s, beam 5", "sentences/s, greedy"]
     rows = [
         [
-            row["name"], f"{row['step']:,}", str(row["epoch"]), NONE if row["mfu"] is None else f"{row['mfu']:.1%}",
-            f"{math.exp(min(row['valid_loss'], 50)):,.2f}", row["weights"], with_interval(row["greedy"][main]),
+            row["name"], f"{row['step']:,}", str(row["epoch"]), number(row["mfu"], ".1%"),
+            number(perplexity(row), ",.2f"), row["weights"], with_interval(row["greedy"][main]),
             *(f"{row[search]['sentences_per_second']:,.1f}" for search in ("beam", "greedy")),
         ]
         for row in done_rows(document)

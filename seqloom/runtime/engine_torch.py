@@ -59,7 +59,8 @@ class TorchEngine:
         memory = self.remember(batch)
         options, prefixes = request.options, [part.prefix for part in batch]
         if isinstance(request, Alternatives):
-            return alternatives(self.model, memory, request.num, options, prefixes=prefixes)
+            at_once = max(1, MOST_ROWS // options.beam)
+            return alternatives(self.model, memory, request.num, options, prefixes=prefixes, at_once=at_once)
         if isinstance(request, Sample):
             seeds = [(request.seed, *part.place) for part in batch]
             return sample(self.model, memory, request.how, options, seeds=seeds, prefixes=prefixes)

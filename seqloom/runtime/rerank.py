@@ -1,6 +1,6 @@
 """Minimum Bayes risk: of many outputs for one source, the one that all the others are nearest to.
 
-choose_by_risk(candidates)  =  argmax_i mean_{j != i} chrF(candidate_i, candidate_j)        Kumar and Byrne 2004
+choice  =  argmax_i mean_{j != i} chrF(candidate_i, candidate_j)        Kumar and Byrne 2004
 
 chrF is sacrebleu's (a test proves it), computed for all pairs at once.
 """
@@ -11,17 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from seqloom.errors import UsageError
-
 Floats = NDArray[np.float64]
 CHAR_ORDER, BETA = 6, 2  # sacrebleu's chrF
 
 
-def choose_by_risk(candidates: Sequence[str]) -> int:
-    """The index of the candidate nearest to all the others; one that comes twice has two votes. The first of equals."""
-    if not candidates:
-        raise UsageError("no candidate to choose from: want at least one text")
-    return int(np.argmax(mean_chrf(candidates)))
+def rank_by_risk(candidates: Sequence[str]) -> list[int]:
+    """Their places, the one nearest to all the others first. What comes twice has two votes; equals stay in order."""
+    agreement = mean_chrf(candidates).tolist()
+    return sorted(range(len(candidates)), key=lambda place: -agreement[place])
 
 
 def mean_chrf(candidates: Sequence[str]) -> Floats:

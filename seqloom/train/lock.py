@@ -20,34 +20,54 @@ def run_lock(folder: Path, patience: float = 0.0, tell: Callable[[str], None] | 
 
     The file stays behind, unlocked: removing it would let two processes lock two files of the same name.
     """
-    path = folder / "lock"
+    handle = wait_for(folder, patience, tell)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: cannot write there ({(error.strerror or str(error)).lower()}); choose another --out"
-        ) from None
-    try:
-        until = time.monotonic() + patience
-        while not take_or_refuse(handle, folder):
-            if time.monotonic() < until:
-                if tell:
-                    tell(f"waiting for another call ({holder(path)}), which is at work in {folder}")
-                    tell = None  # once is enough
-                time.sleep(LOOK_AGAIN)
-                continue
-            raise InUse(f"another train ({holder(path)}) is using {folder}; wait for it or choose another --out")
         sign(handle)
         yield
     finally:
         os.close(handle)  # frees the lock
 
 
+def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None) -> int:
+    """The open lock file, locked."""
+    until = time.monotonic() + patience
+    while True:
+        handle = open_lock(folder)
+        if take_or_refuse(handle, folder) and is_there(handle, folder):
+            return handle
+        os.close(handle)
+        if time.monotonic() >= until:
+            raise InUse(
+                f"another train ({holder(folder / 'lock')}) is using {folder}; wait for it or choose another --out"
+            )
+        if tell:
+            tell(f"waiting for another call ({holder(folder / 'lock')}), which is at work in {folder}")
+            tell = None  # once is enough
+        time.sleep(LOOK_AGAIN)
+
+
+def open_lock(folder: Path) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: cannot write there ({(error.strerror or str(error)).lower()}); choose another --out"
+        ) from None
+
+
+def is_there(handle: int, folder: Path) -> bool:
+    """Not the file of a folder that was deleted meanwhile: nobody else would meet that lock."""
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(handle), (folder / "lock").stat())
+    return False
+
+
 def take_or_refuse(handle: int, folder: Path) -> bool:
     try:
         return take(handle)
     except OSError as error:  # ENOLCK, ENOTSUP: some network file systems
+        os.close(handle)
         raise UsageError(
             f"{folder}: cannot be locked ({(error.strerror or str(error)).lower()}), and without a lock a second train "
             "could spoil the run. Choose an --out on a local disk, or turn on locks where this one is mounted."

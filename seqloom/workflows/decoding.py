@@ -114,10 +114,9 @@ class Decoding:
 
 def least_risky(candidates: list["Translation"]) -> list["Translation"]:
     """The candidates, first the one that agrees most with all the others (chrF): minimum Bayes risk."""
-    from seqloom.runtime.rerank import mean_chrf
+    from seqloom.runtime.rerank import rank_by_risk
 
-    agreement = mean_chrf([candidate.text for candidate in candidates]).tolist()
-    return [candidates[place] for place in sorted(range(len(candidates)), key=lambda place: -agreement[place])]
+    return [candidates[place] for place in rank_by_risk([candidate.text for candidate in candidates])]
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Each rung is an ordinary run folder in DIR, so the same command again goes on wh
 twice at once shares the work: each takes the next rung that nobody is at.
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ from seqloom.evaluate.ladder_tables import step_table
 from seqloom.evaluate.render import table
 from seqloom.models.build import build_model
 from seqloom.runtime.engine_torch import find_device
+from seqloom.runtime.members import NOT_TRANSLATORS
 from seqloom.text.sides import Tokenizers
 from seqloom.train.clock import parse_duration
 from seqloom.train.lock import run_lock
@@ -38,7 +40,7 @@ from seqloom.workflows.settings import is_of_text
 from seqloom.workflows.train import train
 
 Tell = Callable[[str], None]
-SET_UP = 600.0  # seconds a call waits for the tokenizer or the report of another one
+SET_UP = math.inf  # a call waits for the tokenizer or the report of another one, which says its pid, however long
 WIDEST = 60  # columns of a cell in the terminal: a reason why a rung failed is long
 
 
@@ -51,7 +53,7 @@ def ladder(
     valid: str | None = None,
     rungs: str | None = None,
     overrides: Sequence[str] = (),
-    seed: int = 1,
+    seed: int | None = None,
     threads: int | None = None,
     columns: str | None = None,
     allow_loss: bool = False,
@@ -59,13 +61,15 @@ def ladder(
 ) -> dict[str, Any]:
     """Train each rung for `budget` into out/<rung>, translate the test set, write out/report.*; the report.
 
-    rungs: names with commas between, all by default (`ladder_rungs`); overrides: "a.b=value" for every rung. Finished
-    rungs of an earlier call in `out` are in the report too (`ladder_finished`).
+    rungs: names with commas between, all by default (`ladder_rungs`); overrides: "a.b=value" for every rung; seed: one
+    for all, by default that of the first rung's settings. Finished rungs of an earlier call in `out` are in the report
+    too (`ladder_finished`).
     """
     chosen = choose_rungs(rungs)
     refuse_stdin(pairs, test, valid)
     refuse_one_idea_for_all(chosen, overrides)
     configs = [load_config(find_recipe(rung.recipe), overrides) for rung in chosen]  # every fault, before any work
+    seed = configs[0].train.seed if seed is None else seed
     seconds = parse_duration(budget) if isinstance(budget, str) else budget
     tell: Tell = (lambda text: None) if quiet else partial(print, file=sys.stderr, flush=True)
     folder = Path(out)
@@ -99,6 +103,9 @@ def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], toke
         folder = about.out / rung.name
         try:
             config = settle_rung(about, rung, corpus, settings)
+            if config.task.name in NOT_TRANSLATORS:
+                why, _ = NOT_TRANSLATORS[config.task.name]
+                raise UsageError(f"task.name = {config.task.name}: {why}, and the report is about what rungs write.")
             if config.train.init:  # takes its shape from another model: `train` looks at that
                 continue
             if (folder / "config.toml").exists():

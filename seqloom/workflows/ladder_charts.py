@@ -1,5 +1,6 @@
 """Which charts the ladder's report has: scores by rung and by source length, loss by minutes."""
 
+import math
 from typing import Any
 
 from seqloom.evaluate.ladder_tables import LENGTH_CHART, LOSS_CHART, SCORES_CHART, Row, done_rows, main_metric, span
@@ -35,9 +36,14 @@ def length_lines(done: list[Row], metric: str) -> dict[str, Points]:
     families: dict[str, list[Row]] = {}
     for row in done:
         families.setdefault(row["family"], []).append(row)
-    best = [min(rows, key=lambda row: row["valid_loss"]) for rows in families.values()]
+    best = [min(rows, key=loss_of) for rows in families.values()]
     lines = {f"{row['family']}: {row['name']}": length_points(row, metric) for row in best}
     return {name: points for name, points in lines.items() if points}
+
+
+def loss_of(row: Row) -> float:
+    """One that overflowed is the worst of all."""
+    return math.inf if row["valid_loss"] is None else float(row["valid_loss"])
 
 
 def length_points(row: Row, metric: str) -> Points:

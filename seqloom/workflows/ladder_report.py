@@ -1,6 +1,7 @@
 """The ladder's report: one document gathered from the run folders, and the files made of it."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -126,7 +127,8 @@ def describe_run(folder: Path) -> dict[str, Any]:
     ]
     return {
         "params": facts["params"], "minutes": facts["seconds"] / 60, "step": facts["step"], "epoch": facts["epoch"],
-        "tokens_per_second": median(speeds or [facts["tokens"] / facts["seconds"]]), "valid_loss": facts["valid_loss"],
+        "tokens_per_second": median(speeds or [facts["tokens"] / facts["seconds"]]),
+        "valid_loss": facts["valid_loss"] if math.isfinite(facts["valid_loss"]) else None,
         "weights": facts["weights"], "threads": config.train.threads, "precision": precision_of(config),
         "tokenizer": asdict(config.text),
         "languages": [config.data.source_lang, config.data.target_lang], "curve": curve,

@@ -316,11 +316,15 @@ def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, t
     assert call(files, tmp_path / "new", ["one", "two"]) == 4
     assert "rung two: no such model" in capsys.readouterr().err
     assert not (tmp_path / "new" / "one").exists()
+    assert call(files, tmp_path / "labels", ["one"], "--set", "task.name=classify") == 2
+    assert "rung one: task.name = classify: it writes no text of its own" in capsys.readouterr().err
+    assert not (tmp_path / "labels" / "one").exists()
 
 
 def test_settings_of_text_are_those_of_the_one_tokenizer(files, climbed, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(ladder_report, "can_draw", lambda: False)
-    assert call(files, tmp_path, ["one"], "--set", "text.vocab_size=6") == 0
+    assert call(files, tmp_path, ["one"], "--set", "text.vocab_size=6", "--set", "train.seed=7") == 0
+    assert read_config(tmp_path / "one").train.seed == 7 == report_of(tmp_path)["seed"]
     assert read_config(tmp_path / "one").text.vocab_size == 6 == len(Tokenizers.load(tmp_path / "one").source)
     capsys.readouterr()
     assert call(files, climbed, ["one"], "--set", "text.vocab_size=6") == 2

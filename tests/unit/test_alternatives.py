@@ -50,6 +50,18 @@ def test_each_is_the_best_completion_of_its_beginning(settings, prefixes, make_m
         assert [h.score for h in ranked] == sorted((h.score for h in ranked), reverse=True)
 
 
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_completed_a_few_at_a_time_they_are_the_same(at_once, make_model, five):
+    model = make_model(1, end=0.5)
+    memory, options = model.encode(*five), SearchOptions(beam=3, max_length=8)
+    together = alternatives(model, memory, 4, options, prefixes=PREFIXES)
+    model.rows_seen.clear()
+    found = alternatives(model, memory, 4, options, prefixes=PREFIXES, at_once=at_once)
+    assert [[h.ids for h in ranked] for ranked in found] == [[h.ids for h in ranked] for ranked in together]
+    starts = len(five[0]) * 4  # the rows of the step that finds the beginnings
+    assert max(rows for _, rows in model.rows_seen) == max(starts, 3 * min(at_once, starts))
+
+
 def test_an_end_right_after_the_prefix_is_an_alternative_too(make_model, five):
     model = make_model(1, end=30.0)
     memory = model.encode(*five)

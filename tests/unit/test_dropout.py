@@ -4,13 +4,13 @@ import torch
 from seqloom.nn.dropout import Dropout
 
 
-@pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("probability", [0.004, 0.1, 0.3, 0.5, 0.99])
 def test_drops_its_share_and_keeps_the_mean(probability: float) -> None:
     torch.manual_seed(1)
     x = torch.ones(1001, 501)
     y = Dropout(probability)(x)
     assert (y == 0).float().mean().item() == pytest.approx(probability, abs=0.004)
-    assert y.mean().item() == pytest.approx(1.0, abs=0.004)
+    assert y.mean().item() == pytest.approx(1.0, abs=0.004 if probability < 0.9 else 0.05)
     assert len(y.unique()) == 2
 
 

@@ -1,6 +1,7 @@
 """The ladder's parts: which rungs, compared with which, how the report is put together and drawn."""
 
 import json
+import math
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -387,6 +388,16 @@ def test_the_speed_of_a_run_is_the_median_and_its_curve_that_of_validation(tmp_p
     (tmp_path / "metrics.jsonl").write_text("", "utf-8")
     assert describe_run(tmp_path)["tokens_per_second"] == 10.0  # of the whole run
     assert describe_run(tmp_path)["mfu"] is None
+    (tmp_path / "run.json").write_text(json.dumps({**facts, "weights": "last", "valid_loss": math.nan}), "utf-8")
+    assert describe_run(tmp_path)["valid_loss"] is None  # what JSON has no number for
+
+
+def test_a_loss_that_overflowed_is_a_dash_and_no_obstacle():
+    told = document(row("rnn", family="fixed vector", loss=None, curve=[]), row("lstm", family="fixed vector"))
+    assert [cells[4] for cells in step_table(told).rows] == ["-", "2.000"]
+    assert [cells[4] for cells in cost_table(told).rows] == ["-", "7.39"]
+    assert [*length_lines(told["rungs"], "bleu")] == ["fixed vector: lstm"]
+    assert draw_charts(told)
 
 
 def test_differences_are_those_of_the_paired_test_and_kept_until_the_other_changes(rung_folder, monkeypatch):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from seqloom.errors import InUse, UsageError
+from seqloom.train import lock
 from seqloom.train.lock import run_lock
 
 HOLD = """
@@ -103,3 +104,20 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fcntl.flock", no_locks)
     with pytest.raises(UsageError, match=r"no locks available.*--out on a local disk"), run_lock(tmp_path):
         pass
+
+
+def test_a_file_that_was_deleted_meanwhile_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ladder that is refused takes its lock away with it; who waited must hold the file that others will meet."""
+    take, calls = lock.take, []
+
+    def deleted_before(handle: int) -> bool:
+        calls.append(handle)
+        if len(calls) == 1:
+            (tmp_path / "lock").unlink()
+        return take(handle)
+
+    monkeypatch.setattr(lock, "take", deleted_before)
+    with run_lock(tmp_path, patience=5):
+        assert len(calls) == 2
+        with pytest.raises(InUse), run_lock(tmp_path):
+            pass

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
-from seqloom.errors import UsageError
-from seqloom.runtime.rerank import choose_by_risk, chrf_matrix, mean_chrf
+from seqloom.runtime.rerank import chrf_matrix, mean_chrf, rank_by_risk
 
 WORDS = [
     "the cat",
@@ -49,18 +48,17 @@ def test_the_whole_matrix_is_that_of_sacrebleu():
 
 def test_the_candidate_that_the_others_are_nearest_to():
     candidates = ["a dog runs over the field", "a dog runs in a field", "the dog runs in the field", "nothing of this"]
-    assert choose_by_risk(candidates) == int(np.argmax(by_sacrebleu(candidates))) == 2
+    assert rank_by_risk(candidates)[0] == int(np.argmax(by_sacrebleu(candidates))) == 2
 
 
 def test_repeats_are_votes():
-    assert choose_by_risk(["ab", "cd", "cd"]) == 1
-    assert choose_by_risk(["ab", "cd", "cd", "ab", "ab"]) == 0
+    assert rank_by_risk(["ab", "cd", "cd"]) == [1, 2, 0]
+    assert rank_by_risk(["ab", "cd", "cd", "ab", "ab"]) == [0, 3, 4, 1, 2]
     assert mean_chrf(["cd", "cd", "ab"]).tolist() == [50.0, 50.0, 0.0]
 
 
 def test_the_first_of_equals_and_a_single_one():
-    assert choose_by_risk(["ab", "cd"]) == 0
-    assert choose_by_risk(["ab"]) == 0
-    assert choose_by_risk(["", ""]) == 0
-    with pytest.raises(UsageError, match="no candidate"):
-        choose_by_risk([])
+    assert rank_by_risk(["ab", "cd"]) == [0, 1]
+    assert rank_by_risk(["ab"]) == [0]
+    assert rank_by_risk(["", ""]) == [0, 1]
+    assert rank_by_risk([]) == []
