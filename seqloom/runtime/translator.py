@@ -187,7 +187,7 @@ class Translator:
             raise UsageError(
                 f"{name}: no setting of a search; want {', '.join(sorted(allowed))}.{did_you_mean(name, allowed)}"
             )
-        asked = "n_best" if beam is None else "beam"
+        asked = "n_best or mbr" if beam is None else "beam"  # both ask for so many outputs of one search
         if beam is None:
             beam = max(n_best, min(own.beam, vocab_size))
         options = SearchOptions(beam=beam, n_best=n_best, **{name: getattr(own, name) for name in names} | given)
