@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from seqloom.cli.app import main
-from seqloom.runtime.rerank import choose_by_risk
+from seqloom.runtime.rerank import rank_by_risk
 from seqloom.runtime.translator import Translator
 
 METRICS = ("bleu", "chrf", "ter", "exact_match", "token_error_rate", "character_error_rate")
@@ -207,7 +207,7 @@ def test_minimum_bayes_risk_is_measured(evaluate, test_file, tiny_model):
     found = json.loads(evaluate(test_file, "--json", "--mbr", 6)[1])
     assert (found["beam"], found["search"]["mbr"]) == (6, 6)
     ranked = Translator.load(tiny_model).hypotheses(["abc", "head", "bed", "fgh a b"], n_best=6)
-    outputs = [texts[choose_by_risk(texts)] for texts in ([t.text for t in found] for found in ranked)]
+    outputs = [texts[rank_by_risk(texts)[0]] for texts in ([t.text for t in found] for found in ranked)]
     references = [["cba", "daeh", "deb", "hgf"], [None, "dead", "dab", None]]
     assert found["chrf"]["score"] == pytest.approx(CHRF().corpus_score(outputs, references).score)
 

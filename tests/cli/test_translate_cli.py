@@ -12,7 +12,7 @@ import pytest
 
 from seqloom.cli.app import main
 from seqloom.runtime.parts import Translation
-from seqloom.runtime.rerank import choose_by_risk
+from seqloom.runtime.rerank import rank_by_risk
 from seqloom.runtime.translator import Translator
 from seqloom.workflows import translate as workflow
 
@@ -241,13 +241,13 @@ def test_samples_are_the_same_for_a_seed_however_the_lines_come(translate, trans
 
 def test_minimum_bayes_risk(translate, translator):
     found = [t.text for t in translator.hypotheses(["abcdef"], n_best=8)[0]]
-    best = found[choose_by_risk(found)]
+    best = found[rank_by_risk(found)[0]]
     assert translate("--mbr", 8, stdin="abcdef\n")[1] == [best]
     two = translate("--mbr", 8, "--n-best", 2, stdin="abcdef\n")[1]
     assert two[0] == f"1\t{best}" and two[1].removeprefix("1\t") in found
     drawn = [t.text for t in translator.sample(["abcdef"], 6, seed=3)[0]]
     chosen = translate("--mbr", 6, "--sample", 1, "--seed", 3, stdin="abcdef\n")[1]
-    assert chosen == [" ".join(drawn[choose_by_risk(drawn)].splitlines())]
+    assert chosen == [" ".join(drawn[rank_by_risk(drawn)[0]].splitlines())]
 
 
 def test_an_ensemble(translate, tiny_model, translator, tmp_path):
