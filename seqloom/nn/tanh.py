@@ -1,4 +1,4 @@
-"""tanh where it counts: over every query and key of the additive score, in every step of training.
+"""The tanh of training: over every query and key of the additive score, and in every step of a cell.
 
     tanh(x) = 2 sigmoid(2x) - 1,      d tanh = 1 - tanh^2
 
