@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
@@ -105,6 +106,7 @@ def shown_default(default: Any) -> Any:
 
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run one command line; the exit code."""
+    open_closed_streams()
     speak_utf8()
     tokens = sys.argv[1:] if tokens is None else list(tokens)
     try:
@@ -131,7 +133,7 @@ def refuse_unknown_verb(first: Sequence[str]) -> None:
 def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
     """A lone `-` is a file, as in other tools: cyclopts takes it for an option unless it stands behind `--` or `=`."""
     verb = app[tokens[0]] if tokens and tokens[0] in VERBS and "-" in tokens and "--" not in tokens else None
-    if verb is not None and tokens[1][0] != "-" and tokens[1] in verb:
+    if verb is not None and not tokens[1].startswith("-") and tokens[1] in verb:
         verb = verb[tokens[1]]  # `vectors train -`
     if verb is None or verb.default_command is None:
         return list(tokens)
@@ -175,10 +177,19 @@ def say(message: str) -> None:
 
 
 def speak_utf8() -> None:
-    """Text in and out is UTF-8 whatever the locale says."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
+    """Text in and out is UTF-8 whatever the locale says; what we say never fails, not even on the name of a file."""
+    for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def open_closed_streams() -> None:
+    """Whoever closed one (`>&-`) wants nothing of it; Python has None there, and whoever writes to that fails."""
+    nowhere = Path(os.devnull)
+    sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
 
 
 def leave_broken_pipe() -> int:

@@ -56,7 +56,7 @@ def evaluate(
     with_
         a further model that answers together with this one: an ensemble; may be given several times
     against
-        another model folder: translate with it too, searched alike, and tell which differences are significant
+        another model folder: translate with it too, and tell which differences are significant
     json_
         one JSON object instead of a text
     columns

@@ -3,7 +3,7 @@
 import shutil
 import sys
 
-from seqloom.workflows.recipes import built_in_recipes, find_recipe, render_recipes
+from seqloom.workflows.recipes import built_in_recipes, find_recipe, read_recipe, render_recipes
 
 
 def recipes(name: str | None = None, /) -> None:
@@ -23,7 +23,7 @@ def recipes(name: str | None = None, /) -> None:
         seqloom train pairs.tsv --out runs/x --recipe mine.toml
     """
     if name is not None:
-        print(find_recipe(name).read_text("utf-8"), end="")
+        print(read_recipe(find_recipe(name)), end="")
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None  # `| grep` wants whole lines
     print(render_recipes(built_in_recipes(), width))

@@ -52,7 +52,7 @@ def idle_reason(config: Config, help: str) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     try:
-        return without_gone(tomllib.loads(path.read_text("utf-8")))
+        return without_gone(tomllib.loads(path.read_text("utf-8-sig")))  # editors on Windows begin with a mark
     except FileNotFoundError:
         raise UsageError(f"{path}: no such recipe. `seqloom recipes` lists the built-in ones.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

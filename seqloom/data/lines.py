@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 import msgspec
 
@@ -36,6 +36,14 @@ class Fault(msgspec.Struct, frozen=True, gc=False):
 def read_lines(path: Path, normalise: str = "none") -> Iterator[str | Fault]:
     """The lines without their ends, in order; `normalise` is "none" or "nfc"."""
     return chain.from_iterable(line_blocks(path, normalise))
+
+
+def whole_lines(path: Path) -> Iterator[str]:
+    """The lines of a file in which every line counts: one that is no text is refused."""
+    for line in read_lines(path):
+        if isinstance(line, Fault):
+            raise DataError(f"{path}, line {line.line}: {line.kind}: {line.detail}. Convert the file to UTF-8.")
+        yield line
 
 
 def line_blocks(path: Path, normalise: str) -> Iterator[Sequence[str | Fault]]:
@@ -94,8 +102,8 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a file (gzip is known by its first two bytes, also without .gz) or of standard input."""
     check_file(path)
     try:
-        with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == GZIP  # type: ignore[union-attr]
+        with nullcontext(standard_input()) if path == STDIN else path.open("rb") as raw:
+            packed = raw.peek(2)[:2] == GZIP  # type: ignore[attr-defined]
             if path.suffix == ".gz" and not packed:
                 raise DataError(f"{path}: named .gz but no gzip file; rename it if it is plain text.")
             yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
@@ -107,12 +115,18 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
+def standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise UsageError("standard input is closed: name a file, or pipe text into the command")
+    return sys.stdin.buffer
+
+
 def check_file(path: Path) -> None:
     """A UsageError when there is no such file; a near name in the same folder is suggested."""
     if path == STDIN or path.is_file():
         return
     if path.is_dir():
-        raise UsageError(f"{path}: a folder; want a file of pairs.")
+        raise UsageError(f"{path}: a folder; want a file.")
     if path.exists():
         raise UsageError(f"{path}: a pipe or a device can be read only once; want a file, or - for standard input.")
     folder = path.parent

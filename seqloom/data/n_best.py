@@ -5,12 +5,11 @@ in order: a list that does not fit its source is refused, with the line, before 
 """
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from seqloom.data.lines import Fault, read_lines
+from seqloom.data.lines import whole_lines
 from seqloom.errors import DataError
 
 BAR = "|||"
@@ -84,11 +83,3 @@ def parse_score(text: str, where: str) -> float:
     if not math.isfinite(score):
         raise DataError(f"{where}: score {text!r}: want a number, the higher the better. The form is {FORM}.")
     return score
-
-
-def whole_lines(path: Path) -> Iterator[str]:
-    """The lines of a file in which every line counts: one that is no text is refused."""
-    for line in read_lines(path):
-        if isinstance(line, Fault):
-            raise DataError(f"{path}, line {line.line}: {line.kind}: {line.detail}. Convert the file to UTF-8.")
-        yield line

@@ -28,7 +28,10 @@ class Ensemble(Seq2Seq):
         self.target_vocab_size = sizes.pop()
 
     def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
-        """The members' memories are the keys of one; its annotations are the first member's and nobody reads them."""
+        """The members' memories are the keys of one; its annotations are the first member's and nobody reads them.
+
+        Nothing is recorded of encoders: what members see of the source has no mean.
+        """
         memories = [member.encode(tokens, mask) for member in self.members]
         parts = [(memory.annotations, memory.mask, memory.last, memory.keys) for memory in memories]
         return Memory(memories[0].annotations, mask, keys=parts)

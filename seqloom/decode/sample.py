@@ -113,8 +113,10 @@ def most_probable(scaled: Tensor, how: SampleOptions) -> tuple[Tensor, Tensor]:
 def pick(shares: Tensor, noise: Tensor) -> Tensor:
     """The place in each row (R,K) of shares, which need not sum to 1, at which a random number (R,) falls."""
     cumulative = shares.cumsum(-1, dtype=torch.float64)  # 24 bits are too few to add up 50,000 tokens
-    places = torch.searchsorted(cumulative, noise[:, None] * cumulative[:, -1:], right=True)
-    return places[:, 0].clamp(max=shares.shape[1] - 1)
+    total = cumulative[:, -1:]
+    below = torch.nextafter(total, torch.zeros_like(total))  # a product may round to the total, behind every share
+    places = torch.searchsorted(cumulative, (noise[:, None] * total).minimum(below), right=True)
+    return places[:, 0].clamp(max=shares.shape[1] - 1)  # of a model that is broken, too
 
 
 def collect(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,15 +14,16 @@ from seqloom.evaluate.metrics import OF_TASK, TER_SECONDS, Measurement, distinct
 from seqloom.evaluate.significance import Difference, Estimate, compare, estimate
 from seqloom.evaluate.testset import Item, fingerprint
 
-WORD_LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # the last of each bucket
+LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # the last of each bucket
 LETTER_LENGTHS = (4, 6, 8, 10, 12, 15, 20, 40)
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")  # Thai .. Han
 FEW = 100  # with fewer sentences the intervals themselves are unsure
 WORST = 5
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """The sentences whose source has `least` to `most` words (or characters); `most` is None for the last bucket."""
+    """The sentences whose source has `least` to `most` of the unit; `most` is None for the last bucket."""
 
     unit: str
     least: int
@@ -138,19 +140,26 @@ def doubts(num_sentences: int, measured: dict[str, Measurement]) -> list[str]:
 
 
 def bucket_by_length(sources: Sequence[str], measured: dict[str, Measurement]) -> list[Bucket]:
-    """The first two metrics by the words of the source; by its characters where most sources are a single word."""
-    words = np.array([len(source.split()) for source in sources])
-    by_words = float(np.median(words)) > 1
-    lengths = words if by_words else np.array([len(source.strip()) for source in sources])
-    ends: list[int | None] = [*(WORD_LENGTHS if by_words else LETTER_LENGTHS), None]
+    """The first two metrics by the words of the source; see `unit_of` for sources that have but one."""
+    unit = unit_of(sources)
+    lengths = np.array([len(source.split() if unit == "words" else source.strip()) for source in sources])
+    ends: list[int | None] = [*(LETTER_LENGTHS if unit == "letters" else LENGTHS), None]
     buckets, least = [], 1
     for most in ends:
         rows = (lengths >= least) & (lengths <= (math.inf if most is None else most))
         if rows.any():
             scores = {name: measured[name].score_of(rows) for name in list(measured)[:2]}
-            buckets.append(Bucket("words" if by_words else "characters", least, most, int(rows.sum()), scores))
+            buckets.append(Bucket(unit, least, most, int(rows.sum()), scores))
         least = (most or 0) + 1
     return buckets
+
+
+def unit_of(sources: Sequence[str]) -> str:
+    """What lengths are counted in: words; letters, where most sources are one word; characters of unspaced scripts."""
+    if float(np.median([len(source.split()) for source in sources])) > 1:
+        return "words"
+    unspaced = sum(UNSPACED.search(source) is not None for source in sources)
+    return "characters" if 2 * unspaced > len(sources) else "letters"
 
 
 def find_worst(items: list[Item], outputs: Sequence[str], chrf: Measurement) -> list[Bad]:

@@ -31,7 +31,7 @@ class Trace:
         return part
 
     def __getitem__(self, name: str) -> list[Tensor]:
-        return self.records[self.prefix + name]
+        return self.records.get(self.prefix + name, [])  # to ask is not to record
 
     def names(self) -> list[str]:
         """All that was recorded, under full names."""

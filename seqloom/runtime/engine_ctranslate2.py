@@ -26,10 +26,13 @@ class CTranslate2Engine:
 
     name = "ctranslate2"
 
-    def __init__(self, folder: Path, tokenizers: Tokenizers, batch_size: int, threads: int, *, shortlist: bool) -> None:
+    def __init__(
+        self, folder: Path, tokenizers: Tokenizers, batch_size: int, threads: int, *, shortlist: bool, longest: int
+    ) -> None:
         import ctranslate2
 
         self.threads, self.batch_size, self.shortlist = threads, batch_size, shortlist
+        self.longest = longest  # an output that the converted model has positions for
         self.source_tokens, self.target_tokens = tokenizers.source.tokens(), tokenizers.target.tokens()
         self.target_ids = {token: index for index, token in enumerate(self.target_tokens)}
         try:
@@ -43,6 +46,8 @@ class CTranslate2Engine:
         unlike = unlike_ours(request.options)
         if any(part.prefix for part in parts):
             unlike.append("prefix")
+        if (request.options.max_length or 0) > self.longest:
+            unlike.append(f"outputs of more than {self.longest} tokens")
         return f"other rules for {' and '.join(unlike)}" if unlike else ""
 
     def find(self, request: Request, parts: Sequence[Part]) -> list[list[Hypothesis]]:

@@ -15,9 +15,10 @@ from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq
 from seqloom.models.rnn import RecurrentSeq2Seq
 from seqloom.runtime.fast_recurrent import FastRecurrent
+from seqloom.runtime.padding import padded
 from seqloom.runtime.parts import MOST_ROWS, Part
 from seqloom.runtime.requests import Alternatives, Request, Sample, batches_by_length
-from seqloom.text.vocabulary import EOS, PAD
+from seqloom.text.vocabulary import EOS
 
 
 class TorchEngine:
@@ -51,9 +52,7 @@ class TorchEngine:
 
     @torch.inference_mode()
     def remember(self, batch: list[Part]) -> Memory:
-        rows = [torch.tensor([*part.ids, EOS]) for part in batch]
-        src = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
-        return self.model.encode(src, src != PAD)
+        return self.model.encode(*padded(([*part.ids, EOS] for part in batch), self.device))
 
     def answer(self, request: Request, batch: list[Part]) -> list[list[Hypothesis]]:
         memory = self.remember(batch)
@@ -83,7 +82,12 @@ class SeveralBatches(TorchEngine):
 
     def answer_all(self, request: Request, batches: list[list[Part]]) -> Iterable[list[list[Hypothesis]]]:
         longest_first = [self.workers.submit(self.answer, request, batch) for batch in reversed(batches)]
-        return [found.result() for found in reversed(longest_first)]
+        try:
+            return [found.result() for found in reversed(longest_first)]
+        except BaseException:  # Ctrl-C: the batches that nobody waits for are not begun
+            for waiting in longest_first:
+                waiting.cancel()
+            raise
 
     @cached_property
     def workers(self) -> ThreadPoolExecutor:

@@ -45,7 +45,7 @@ def open_converted(
     fault = "an ensemble needs the torch engine" if len(runs) > 1 else ""
     if engine == "ctranslate2" and not fault:
         fault = why_not(runs[0].config)
-    if device != "cpu" and not fault:
+    if not fault and not is_cpu(device):
         fault = f"on device {device} the torch engine answers"
     try:
         if fault:
@@ -56,6 +56,14 @@ def open_converted(
             raise
         notice(f"{error} The torch engine answers until then." if not fault else f"{fault}.")
         return None
+
+
+def is_cpu(device: str) -> bool:
+    if device == "cpu":
+        return True
+    from seqloom.runtime.engine_torch import find_device  # torch takes seconds, and knows what "auto" is here
+
+    return find_device(device).type == "cpu"
 
 
 def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
@@ -71,7 +79,8 @@ def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
         return OnnxEngine(folder, len(run.tokenizers.target), size, threads)
     from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 
-    return CTranslate2Engine(folder, run.tokenizers, size, threads, shortlist="vmap.txt" in manifest["files"])
+    has_shortlist, longest = "vmap.txt" in manifest["files"], run.config.longest_output
+    return CTranslate2Engine(folder, run.tokenizers, size, threads, shortlist=has_shortlist, longest=longest)
 
 
 def hasten(model: "Seq2Seq", engine: str, batch_size: int) -> "Engine | None":

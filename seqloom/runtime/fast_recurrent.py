@@ -33,7 +33,7 @@ class FastRecurrent(Seq2Seq):
         self.words: Tensor | None = None  # (V, GH)
 
     def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:
-        return self.model.encode(tokens, mask, trace) if trace is not None else self.model.encode(tokens, mask)
+        return self.model.encode(tokens, mask, trace)
 
     def start(self, memory: Memory, beams: int = 1) -> State:
         return self.model.start(memory, beams)

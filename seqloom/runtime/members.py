@@ -65,8 +65,12 @@ def shared_config(runs: list[RunFolder]) -> Config:
 
 
 def shared_facts(runs: list[RunFolder]) -> dict[str, Any]:
-    """What all members say alike, and the sum of their parameters."""
+    """What all members say alike, the sum of their parameters, and the shortest text that is long for one of them."""
     first = runs[0].facts
     alike = {name: fact for name, fact in first.items() if all(run.facts.get(name) == fact for run in runs)}
     sizes = [run.facts.get("params") for run in runs]
-    return alike | ({"params": sum(sizes)} if None not in sizes else {})  # type: ignore[arg-type]
+    if None not in sizes:
+        alike["params"] = sum(sizes)
+    if usual := [run.facts["usual_tokens"] for run in runs if run.facts.get("usual_tokens")]:
+        alike["usual_tokens"] = min(usual)
+    return alike

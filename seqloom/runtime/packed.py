@@ -21,7 +21,7 @@ class PackedMatrices:
     def linear(self, x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
         if matrix.ndim > 2:  # one a sentence: the keys and values of attention
             return x @ matrix.mT
-        if not self.usable or len(x) == 1 or not matrix.is_cpu or matrix.dtype != torch.float32:
+        if not self.usable or x.numel() == x.shape[-1] or not matrix.is_cpu or matrix.dtype != torch.float32:
             return F.linear(x, matrix, bias)
         place = (matrix.data_ptr(), matrix.shape, matrix.stride())  # a slice taken anew in each step is the same matrix
         if place not in self.packed:

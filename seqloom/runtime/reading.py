@@ -20,11 +20,12 @@ from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.engines import check_request
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.runtime.inputs import Warn, check_text
+from seqloom.runtime.padding import padded
 from seqloom.runtime.parts import NOTHING, Part, Translation
 from seqloom.runtime.requests import batches_by_length
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tags import words_of_pieces
-from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD, PAD
+from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD
 
 Self = TypeVar("Self", bound="ReaderModel")
 
@@ -108,6 +109,7 @@ class ReaderModel:
 
     def pieces(self, texts: Sequence[str]) -> list[Pieces]:
         """The tokens of each text, as in training."""
+        check_text(texts, range(1, len(texts) + 1))
         if self.config.data.normalise == "nfc":
             texts = [unicodedata.normalize("NFC", text) for text in texts]
         tokenizer = self.tokenizers.source
@@ -122,9 +124,8 @@ class ReaderModel:
         """
         found: list[Tensor] = [torch.empty(0)] * len(parts)
         for places in batches_by_length([Part(ids) for ids in parts], self.config.decode.batch_size):
-            rows = [torch.tensor([BOS, *parts[place], EOS]) for place in places]
-            src = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
-            for place, hidden in zip(places, self.model.hidden(src, src != PAD), strict=True):
+            src, mask = padded(([BOS, *parts[place], EOS] for place in places), self.device)
+            for place, hidden in zip(places, self.model.hidden(src, mask), strict=True):
                 real = hidden[: len(parts[place]) + 2]
                 logits = self.model.project(real[at[place]] if at is not None else real)
                 found[place] = logits[:, FIRST_WORD:].softmax(-1).cpu()

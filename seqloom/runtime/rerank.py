@@ -68,7 +68,12 @@ def shared_ngrams(letters: Sequence[str], n: int) -> tuple[Floats, Floats]:
             seen[ngram] += 1
             rows_of.append(row)
             columns_of.append(columns.setdefault((ngram, seen[ngram]), len(columns)))
-    table = np.zeros((len(letters), len(columns)), dtype=np.float32)  # counts far below 2^24 are exact
-    table[rows_of, columns_of] = 1
+    rows, places = np.array(rows_of, np.intp), np.array(columns_of, np.intp)
+    shared = np.bincount(places, minlength=len(columns)) > 1  # what one text alone has is shared with nobody
+    table = np.zeros((len(letters), int(shared.sum())), dtype=np.float32)  # counts far below 2^24 are exact
+    kept = shared[places]
+    table[rows[kept], (np.cumsum(shared) - 1)[places[kept]]] = 1
+    matches = (table @ table.T).astype(np.float64)
     counts = np.array([max(0, len(text) - n + 1) for text in letters], dtype=np.float64)
-    return (table @ table.T).astype(np.float64), counts
+    np.fill_diagonal(matches, counts)
+    return matches, counts

@@ -12,23 +12,24 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqloom.config import DataConfig
 from seqloom.errors import ModelError
 from seqloom.models.api import Reader
 from seqloom.models.readers import mean_over
 from seqloom.runtime.folder import load_model, open_run
-from seqloom.runtime.inputs import check_text
+from seqloom.runtime.inputs import encode_texts
+from seqloom.runtime.padding import padded
 from seqloom.text.sides import Tokenizers
-from seqloom.text.vocabulary import BOS, EOS, PAD
+from seqloom.text.vocabulary import BOS, EOS
 
 ROWS_AT_ONCE = 64
 
 
 class SentenceVectors:
-    def __init__(self, model: Reader, tokenizers: Tokenizers, max_tokens: int) -> None:
-        self.model, self.tokenizer, self.max_tokens = model.eval(), tokenizers.source, max_tokens
+    def __init__(self, model: Reader, tokenizers: Tokenizers, config: DataConfig) -> None:
+        self.model, self.tokenizer, self.config = model.eval(), tokenizers.source, config
 
     @classmethod
     def load(cls, folder: str | Path) -> "SentenceVectors":
@@ -36,15 +37,15 @@ class SentenceVectors:
         model = load_model(run)
         if not isinstance(model, Reader):
             raise ModelError(f"{folder}: a model for the task {run.config.task.name}, which is no encoder alone")
-        return cls(model, run.tokenizers, run.config.data.max_tokens)
+        return cls(model, run.tokenizers, run.config.data)
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(texts, D). What is longer than the model reads is cut."""
-        check_text(texts, range(1, len(texts) + 1))
+        encoded = encode_texts(texts, self.tokenizer, self.config.normalise)
         if len(texts) == 0:
             return self.embed([""])[:0]  # no rows, and as wide as any others
-        rows = [torch.tensor([BOS, *ids[: self.max_tokens], EOS]) for ids in self.tokenizer.encode_batch(texts)]
+        rows = [[BOS, *ids[: self.config.max_tokens], EOS] for ids in encoded]
         found: list[Any] = [None] * len(rows)
         by_length = sorted(range(len(rows)), key=lambda place: len(rows[place]))
         for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -53,9 +54,8 @@ class SentenceVectors:
                 found[place] = vector
         return np.array(found, np.float32)
 
-    def embed_batch(self, rows: list[Tensor]) -> NDArray[np.float32]:
-        tokens = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
-        mask = tokens != PAD
+    def embed_batch(self, rows: list[list[int]]) -> NDArray[np.float32]:
+        tokens, mask = padded(rows)
         hidden = self.model.hidden(tokens, mask)  # (B, S, D), or (B, 1, D) of a classifier: the mean already
         pooled = mean_over(hidden, mask) if hidden.shape[1] > 1 else hidden
         vectors: NDArray[np.float32] = F.normalize(pooled[:, 0], dim=-1).numpy()

@@ -55,10 +55,13 @@ def ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def split_in_two(sentence: str) -> list[str]:
-    """Two pieces of about the same length: at a comma or the like in the middle half, else at a blank; none without."""
+    """Two pieces of about the same length: at a comma or the like in the middle half, else at a blank, else at any
+    comma, as of a script without blanks; none without.
+    """
     length = len(sentence)
-    commas = [match.end() for match in COMMA.finditer(sentence) if length <= 4 * match.end() <= 3 * length]
-    places = commas or [match.end() for match in BLANK.finditer(sentence)]
+    commas = [place for match in COMMA.finditer(sentence) if (place := match.end()) < length]
+    middle = [place for place in commas if length <= 4 * place <= 3 * length]
+    places = middle or [match.end() for match in BLANK.finditer(sentence)] or commas
     if not places:
         return []
     place = min(places, key=lambda place: abs(2 * place - length))

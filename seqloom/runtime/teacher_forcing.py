@@ -14,6 +14,7 @@ from seqloom.decode.score import token_log_probs
 from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq
 from seqloom.runtime.inputs import Warn, encode_texts
+from seqloom.runtime.padding import padded
 from seqloom.runtime.translator import Translator
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
@@ -86,20 +87,15 @@ def make_batch(rows: list[int], pairs: dict[int, IdPair], device: torch.device) 
     places: dict[tuple[int, ...], int] = {}
     source_of = [places.setdefault(tuple(pairs[row][0]), len(places)) for row in rows]
     targets = [pairs[row][1] for row in rows]
-    tgt_out = padded([[*ids, EOS] for ids in targets], device)
+    tgt_out, tgt_mask = padded(([*ids, EOS] for ids in targets), device)
     return ForcedBatch(
         rows=rows,
-        src=padded([[*ids, EOS] for ids in places], device),
+        src=padded(([*ids, EOS] for ids in places), device)[0],
         source_of=torch.tensor(source_of, device=device),
-        tgt_in=padded([[BOS, *ids] for ids in targets], device),
+        tgt_in=padded(([BOS, *ids] for ids in targets), device)[0],
         tgt_out=tgt_out,
-        tgt_mask=tgt_out != PAD,
+        tgt_mask=tgt_mask,
     )
-
-
-def padded(rows: list[list[int]], device: torch.device) -> Tensor:
-    tensors = [torch.tensor(row) for row in rows]
-    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=PAD).to(device)
 
 
 def remember(model: Seq2Seq, batch: ForcedBatch) -> Memory:

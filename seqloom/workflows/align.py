@@ -138,7 +138,7 @@ def align_chunk(
 
 
 def read_gold(file: Path) -> "list[Gold]":
-    from seqloom.data.n_best import whole_lines
+    from seqloom.data.lines import whole_lines
     from seqloom.evaluate.alignment_error import parse_gold
 
     return parse_gold(whole_lines(file), str(file))

@@ -73,7 +73,8 @@ def evaluate(
     other = Translator.load(against, threads=threads, notice=say) if against is not None else None
     items, excluded = read_items(spec, translator.config.data, allow_loss, say)
     outputs = decode_items(translator, items, decoding, say)
-    rival = (str(against), decode_items(other, items, decoding, say).texts) if other is not None else None
+    rivals = decode_items(other, items, decoding, say) if other is not None else None
+    rival = (str(against), rivals.texts) if rivals is not None else None
     baseline = ("first sentence", first_sentences(items)) if task == "summarise" else None
     known, rival_known, why_not = foresee(translator, other, items, say) if task == "dialogue" else ({}, {}, "")
     seen = most_seen([folder, *others], translator, [item.source for item in items])
@@ -91,6 +92,7 @@ def evaluate(
         | {"pairs": pairs, "excluded": excluded, "seen_in_training": seen},
         warnings=[
             *([f"Perplexity is not compared: {why_not}."] if why_not else []),
+            *(searched_otherwise(outputs.search, rivals.search) if rivals is not None else []),
             *seen_warning(seen, len(items)),
             *split_warning(translator, items),
         ],
@@ -162,6 +164,15 @@ def measure_perplexity(translator: "Translator", items: list["Item"], say: Say) 
             log_probs[place] += score.log_prob
             num_tokens[place] += len(score.ids)
     return perplexity(log_probs, num_tokens)
+
+
+def searched_otherwise(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """Each model is searched as its own settings say where no option does; where these differ, that is a part of the
+    difference.
+    """
+    names = [name for name in ours if ours[name] != theirs[name]]
+    rows = ", ".join(f"{name} {ours[name]} here and {theirs[name]} there" for name in names)
+    return [f"The two models were searched differently ({rows}): give the options to compare them alike."] * bool(names)
 
 
 def describe(translator: "Translator", outputs: Outputs, num_items: int, load_seconds: float) -> dict[str, Any]:

@@ -86,11 +86,10 @@ def ask(reader: "GapFiller", texts: Sequence[str]) -> "np.ndarray[Any, Any]":
 def batches_of(reader: "GapFiller", texts: Sequence[str]) -> "Iterator[Batch]":
     """The texts as BOS x EOS, in parts that fit, sorted by length; `indices` are their places."""
     import torch
-    from torch.nn.utils.rnn import pad_sequence
 
-    from seqloom.data.batch import Batch
+    from seqloom.data.batch import Batch, pad_sources
     from seqloom.text.tags import cut_at_words
-    from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD, PAD
+    from seqloom.text.vocabulary import BOS, FIRST_WORD
 
     parts = [
         (place, text.ids[part])
@@ -101,5 +100,5 @@ def batches_of(reader: "GapFiller", texts: Sequence[str]) -> "Iterator[Batch]":
     size = reader.config.decode.batch_size
     for start in range(0, len(parts), size):
         places, rows = zip(*parts[start : start + size], strict=True)
-        src = pad_sequence([torch.tensor([BOS, *ids, EOS]) for ids in rows], batch_first=True, padding_value=PAD)
-        yield Batch(src, src != PAD, src[:, :0], src, src >= FIRST_WORD, torch.tensor(places))
+        src, mask = pad_sources([[BOS, *ids] for ids in rows])
+        yield Batch(src, mask, src[:, :0], src, src >= FIRST_WORD, torch.tensor(places))

@@ -5,6 +5,7 @@ twice at once shares the work: each takes the next rung that nobody is at.
 """
 
 import math
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from typing import Any
 
 import torch
 
-from seqloom.config import load_config
+from seqloom.config import Config, load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import Interrupted, InUse, ModelError, TrainingError, UsageError
 from seqloom.evaluate.ladder_tables import step_table
@@ -24,18 +25,19 @@ from seqloom.evaluate.render import table
 from seqloom.models.build import build_model
 from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.members import NOT_TRANSLATORS
+from seqloom.text.sides import FOLDER as TOKENIZER
 from seqloom.text.sides import Tokenizers
 from seqloom.train.clock import parse_duration
 from seqloom.train.lock import run_lock
 from seqloom.train.progress import clock
-from seqloom.workflows.ladder_finished import finished_others, in_order
+from seqloom.workflows.ladder_finished import check_same_run, finished_others, in_order
 from seqloom.workflows.ladder_report import Ladder, write_report
-from seqloom.workflows.ladder_rungs import Rung, choose_rungs
+from seqloom.workflows.ladder_rungs import TAKEN, Rung, choose_rungs
 from seqloom.workflows.ladder_scores import known_scores, read_test, score_rung
 from seqloom.workflows.ladder_settings import refuse_one_idea_for_all, settings_of, settle_rung
-from seqloom.workflows.ladder_tokenizer import make_tokenizer
+from seqloom.workflows.ladder_tokenizer import FILE, make_tokenizer
+from seqloom.workflows.limits import finished_facts
 from seqloom.workflows.recipes import find_recipe
-from seqloom.workflows.resume import check_same_settings
 from seqloom.workflows.settings import is_of_text
 from seqloom.workflows.train import train
 
@@ -68,8 +70,9 @@ def ladder(
     chosen = choose_rungs(rungs)
     refuse_stdin(pairs, test, valid)
     refuse_one_idea_for_all(chosen, overrides)
+    overrides = [*overrides, *([] if threads is None else [f"train.threads={threads}"])]
+    overrides += [] if seed is None else [f"train.seed={seed}"]
     configs = [load_config(find_recipe(rung.recipe), overrides) for rung in chosen]  # every fault, before any work
-    seed = configs[0].train.seed if seed is None else seed
     seconds = parse_duration(budget) if isinstance(budget, str) else budget
     tell: Tell = (lambda text: None) if quiet else partial(print, file=sys.stderr, flush=True)
     folder = Path(out)
@@ -77,15 +80,16 @@ def ladder(
         raise UsageError(f"{folder} is the folder of one model; choose another --out: each rung gets a folder in it.")
     made_here = not folder.exists()
     with saying_how_to_go_on(folder):
-        with run_lock(folder, SET_UP, tell), leaving_no_empty_folder(folder, made_here):
+        with run_lock(folder, SET_UP, tell), leaving_no_trace(folder, made_here):
+            refuse_other_work(folder)
             test_set = read_test(test, columns, configs[0], allow_loss, tell)
             corpus = CorpusSpec.parse(pairs, columns)
             held_out = CorpusSpec.parse(valid, columns) if valid else None
             tokenizers = make_tokenizer(folder, corpus, held_out, configs[0], allow_loss, tell, quiet)
             settings = [override for override in overrides if not is_of_text(override)]  # those were the tokenizer's
-            settings += [f"train.seed={seed}", *([] if threads is None else [f"train.threads={threads}"])]
-            about = Ladder(folder, chosen, pairs, valid, test_set, seconds, seed)
-            check_rungs(about, corpus, settings, tokenizers)
+            settings.append(f"train.seed={configs[0].train.seed}")  # one for all
+            about = Ladder(folder, chosen, pairs, valid, test_set, seconds, configs[0].train.seed)
+            check_rungs(about, corpus, held_out, settings, tokenizers)
         find_others = partial(finished_others, about, corpus, held_out, settings, tokenizers)
         find_others(tell)
         tell(f"{len(chosen)} rungs of {clock(seconds)}: about {clock(seconds * len(chosen))} and the translating")
@@ -96,7 +100,9 @@ def ladder(
         return climb(about, find_others, settings, same_for_all, tell)
 
 
-def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], tokenizers: Tokenizers) -> None:
+def check_rungs(
+    about: Ladder, corpus: CorpusSpec, valid: CorpusSpec | None, settings: Sequence[str], tokenizers: Tokenizers
+) -> None:
     """What a rung would be refused for is told before the first one is trained; hours later is too late."""
     sizes = len(tokenizers.source), len(tokenizers.target), tokenizers.joint
     for rung in about.rungs:
@@ -108,8 +114,9 @@ def check_rungs(about: Ladder, corpus: CorpusSpec, settings: Sequence[str], toke
                 raise UsageError(f"task.name = {config.task.name}: {why}, and the report is about what rungs write.")
             if config.train.init:  # takes its shape from another model: `train` looks at that
                 continue
-            if (folder / "config.toml").exists():
-                check_same_settings(folder, config)
+            if (folder / "run.json").exists():
+                check_same_run(about, rung, config, corpus, valid, tokenizers)
+                refuse_less_time(folder, config, about.budget)
             find_device(config.train.device)
             with torch.device("meta"):  # no memory, no time
                 build_model(config, *sizes)
@@ -174,13 +181,37 @@ def refuse_stdin(*names: str | None) -> None:
         raise UsageError("-: the ladder reads its data once a rung. Write standard input to a file and name that.")
 
 
+def refuse_other_work(out: Path) -> None:
+    """A ladder writes into its folder under names of its own; where it was never at work, such files are another's."""
+    found = sorted(name for name in TAKEN - {"lock"} if (out / name).exists())
+    if found and FILE not in found:
+        raise UsageError(
+            f"{out} is no ladder's folder, and a ladder would write over its {', '.join(found)}; choose another --out."
+        )
+
+
+def refuse_less_time(folder: Path, config: Config, budget: float) -> None:
+    """A larger budget goes on with a rung; what was learned in more time than this cannot be taken back."""
+    facts = finished_facts(folder, config, budget) or {}
+    had = facts.get("limits", {}).get("seconds", 0.0)
+    if had > budget:
+        raise UsageError(
+            f"{folder} had {clock(had)}, more than this budget of {clock(budget)}: the rungs would not be comparable. "
+            "Give the same --budget, or choose another --out."
+        )
+
+
 @contextmanager
-def leaving_no_empty_folder(folder: Path, made_here: bool) -> Iterator[None]:
-    """A ladder that is refused leaves no trace. Inside the lock: after it, another call may be at work in there."""
+def leaving_no_trace(folder: Path, made_here: bool) -> Iterator[None]:
+    """Of a ladder that is refused. Inside the lock: after it, another call may be at work in there."""
+    had_tokenizer = (folder / FILE).exists()
     try:
         yield
     except BaseException:
         with suppress(OSError):  # Windows keeps a file that is open, and so the folder
+            if not had_tokenizer and (folder / FILE).exists():
+                shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
+                (folder / FILE).unlink()
             if made_here and [entry.name for entry in folder.iterdir()] == ["lock"]:
                 (folder / "lock").unlink()
                 folder.rmdir()

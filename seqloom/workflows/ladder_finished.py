@@ -5,6 +5,7 @@ So rungs that are run one command at a time end in one whole report, and a step 
 
 from collections.abc import Callable, Sequence
 
+from seqloom.config import Config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.prepare import wanted_data_hash
 from seqloom.errors import ModelError, UsageError
@@ -28,13 +29,15 @@ def finished_others(
     tell: Callable[[str], None],
 ) -> list[Rung]:
     """Built-in rungs, not among about.rungs, that this very call would find finished; others are named and left out."""
-    chosen = {rung.name for rung in about.rungs}
-    there = [rung for rung in RUNGS if rung.name not in chosen and (about.out / rung.name / FILE).is_file()]
-    same = [rung for rung in there if is_same(about, rung, corpus, valid, settings, tokenizers)]
-    if strange := [rung.name for rung in there if rung not in same]:
+    there = {file.parent.name for file in about.out.glob(f"*/{FILE}")} - {rung.name for rung in about.rungs}
+    built_in = [rung for rung in RUNGS if rung.name in there]
+    same = [rung for rung in built_in if is_same(about, rung, corpus, valid, settings, tokenizers)]
+    own = there - {rung.name for rung in built_in}
+    if strange := [rung.name for rung in built_in if rung not in same] + sorted(own):
         tell(
             f"not in this report, though in {about.out}: {', '.join(strange)} "
-            "(not finished, or of other settings, data, limits or test sentences)"
+            "(not finished, or of other settings, data, limits or test sentences"
+            f"{', or of a recipe of your own: name its file in --rungs, too' if own else ''})"
         )
     return same
 
@@ -48,16 +51,29 @@ def is_same(
     tokenizers: Tokenizers,
 ) -> bool:
     """What lets `train` and `score_rung` pass over a finished rung, and the very same limits beside it."""
-    folder, valid_specs = about.out / rung.name, [valid] if valid else []
+    folder = about.out / rung.name
     try:
         config = settle_rung(about, rung, corpus, settings)
-        check_same_settings(folder, config)
-        wanted = wanted_data_hash(folder / "store", [corpus], tokenizers, config.data, config.train.seed, valid_specs)
-        check_same_data(folder, saved_data_hash(folder), wanted)
+        check_same_run(about, rung, config, corpus, valid, tokenizers)
         same_limits = read_facts(folder).get("limits") == run_limits(config, about.budget)
         return same_limits and bool(known_scores(folder, about.test))
     except (UsageError, ModelError):
         return False
+
+
+def check_same_run(
+    about: Ladder,
+    rung: Rung,
+    config: Config,
+    corpus: CorpusSpec,
+    valid: CorpusSpec | None,
+    tokenizers: Tokenizers,
+) -> None:
+    """UsageError where `train` would refuse to go on with the run that is there."""
+    folder, valid_specs = about.out / rung.name, [valid] if valid else []
+    check_same_settings(folder, config)
+    wanted = wanted_data_hash(folder / "store", [corpus], tokenizers, config.data, config.train.seed, valid_specs)
+    check_same_data(folder, saved_data_hash(folder), wanted)
 
 
 def in_order(chosen: Sequence[Rung], others: Sequence[Rung]) -> list[Rung]:

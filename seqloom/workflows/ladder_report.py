@@ -53,13 +53,18 @@ def write_report(
     title, blocks = title_of(document), make_blocks(document, list(pictures))
     files = {
         **pictures,
-        "report.json": json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False).encode(),
-        "report.md": to_markdown(title, blocks).encode(),
-        "report.html": to_html(title, blocks, pictures).encode(),
+        "report.json": as_bytes(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)),
+        "report.md": as_bytes(to_markdown(title, blocks)),
+        "report.html": as_bytes(to_html(title, blocks, pictures)),
     }
     for name, content in files.items():
         replace_file(about.out / name, content)
     return document
+
+
+def as_bytes(text: str) -> bytes:
+    """UTF-8; the name of a file may be none (\\udce9 for a lone byte), and a report must not fail on it."""
+    return text.encode(errors="backslashreplace")
 
 
 def gather(about: Ladder, scores: Mapping[str, Scores], failures: Mapping[str, str]) -> dict[str, Any]:

@@ -26,15 +26,19 @@ def make_tokenizer(
     tell: Callable[[str], None],
     quiet: bool,
 ) -> Tokenizers:
-    """Learned as the first rung's recipe says, for all: else a step would also be one of vocabularies."""
+    """Learned as the first rung's recipe says, for all: else a step would also be one of vocabularies.
+
+    ladder.json is empty until the tokenizer is whole: a call that was killed between is known by that.
+    """
     origin = describe_origin(pairs, config)
-    if (out / FILE).exists() and (out / FOLDER).exists():
-        refuse_other(out, origin)
+    if (out / FOLDER).exists() and (saved := read_origin(out)):
+        refuse_other(out, saved, origin)
         return Tokenizers.load(out)
     refuse_bad_data([pairs], valid, config, allow_loss, lambda findings: None)  # told by each rung
+    replace_file(out / FILE, b"{}")
     tokenizers = learn_tokenizers([pairs], config, tell, quiet)
     tokenizers.save(out)
-    replace_file(out / FILE, json.dumps(origin, indent=1).encode())  # last: a tokenizer without it was not finished
+    replace_file(out / FILE, json.dumps(origin, indent=1).encode())
     return tokenizers
 
 
@@ -45,13 +49,19 @@ def describe_origin(pairs: CorpusSpec, config: Config) -> dict[str, Any]:
     return {"hash of the data": data_hash(describe_corpus(pairs, {}))[:12], **text, **data}
 
 
-def refuse_other(out: Path, origin: dict[str, Any]) -> None:
+def read_origin(out: Path) -> dict[str, Any]:
+    """What the tokenizer there was learned from; empty when it was not finished."""
     try:
-        saved = dict(json.loads((out / FILE).read_text("utf-8")))
+        return dict(json.loads((out / FILE).read_text("utf-8")))
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError, TypeError) as error:
         raise ModelError(
-            f"{out / FILE}: cannot be read ({error}). Delete it, and the tokenizer is learned anew."
+            f"{out / FILE}: cannot be read ({error}). Delete it and {out / FOLDER}, and the tokenizer is learned anew."
         ) from None
+
+
+def refuse_other(out: Path, saved: dict[str, Any], origin: dict[str, Any]) -> None:
     names = [name for name in origin if saved.get(name) != origin[name]]
     if names:
         rows = "\n".join(f"  {name}: {saved.get(name)!r} there, {origin[name]!r} now" for name in names)

@@ -1,6 +1,5 @@
 """What each output shall begin with: one text for all, or the lines of a file beside the lines of the input."""
 
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +10,7 @@ class PrefixLines:
     """`take(n)` gives the prefixes of the next n input lines; `end()` is told that there are no more."""
 
     def __init__(self, text: str | None, file: Path | None) -> None:
-        from seqloom.data.lines import check_file
+        from seqloom.data.lines import check_file, whole_lines
 
         if text is not None and file is not None:
             raise UsageError("--prefix and --prefix-file: give one of them")
@@ -20,7 +19,7 @@ class PrefixLines:
         if file is not None:
             check_file(file)
         self.text, self.file = text, file
-        self.lines = read_prefixes(file) if file is not None else None
+        self.lines = whole_lines(file) if file is not None else None
         self.taken = 0
 
     def check_number(self, file: Path) -> None:
@@ -50,12 +49,3 @@ class PrefixLines:
     def end(self) -> None:
         if self.lines is not None and next(self.lines, None) is not None:
             raise DataError(f"{self.file}: more lines than the {self.taken:,} of the input. Is it the right file?")
-
-
-def read_prefixes(file: Path) -> Iterator[str]:
-    from seqloom.data.lines import Fault, read_lines
-
-    for line in read_lines(file):
-        if isinstance(line, Fault):
-            raise DataError(f"{file}, line {line.line}: {line.kind}: {line.detail}. Save the file as UTF-8.")
-        yield line

@@ -60,6 +60,13 @@ def wrap(text: str, width: int | None) -> list[str]:
 
 def first_line(file: Path) -> tuple[str, str]:
     """(what a recipe is for, what it reached), from the comment that it begins with."""
-    with file.open(encoding="utf-8") as lines:
-        summary, *result = RESULT.split(next(lines, "").lstrip("# ").strip(), maxsplit=1)
+    line = read_recipe(file).partition("\n")[0]
+    summary, *result = RESULT.split(line.lstrip("# ").strip(), maxsplit=1)
     return summary.strip(), "".join(result)
+
+
+def read_recipe(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not a recipe: no UTF-8 text ({error.reason} at byte {error.start})") from None

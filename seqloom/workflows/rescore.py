@@ -92,6 +92,7 @@ def rescore(
     from seqloom.runtime.translator import Translator
 
     check_weight(weight, tune, reference, mean)
+    check_stdin([n_best, source, reference, *(split_tune(tune) if tune is not None else ())])
     given = read(n_best, source, reference)
     dev = read(*split_tune(tune)) if tune is not None else given
     translator = Translator.load_ensemble(folders, threads=threads, engine="torch")
@@ -121,6 +122,13 @@ def check_weight(weight: float | None, tune: str | None, reference: Path | None,
         )
 
 
+def check_stdin(files: Sequence[Path | None]) -> None:
+    from seqloom.data.lines import STDIN
+
+    if files.count(STDIN) > 1:
+        raise UsageError("- is given more than once, and standard input can be read only once: put one into a file.")
+
+
 def split_tune(text: str) -> tuple[Path, Path, Path]:
     files = [Path(name.strip()) for name in text.split(",")]
     if len(files) != 3:
@@ -129,7 +137,8 @@ def split_tune(text: str) -> tuple[Path, Path, Path]:
 
 
 def read(n_best: Path, source: Path, reference: Path | None) -> NBest:
-    from seqloom.data.n_best import read_n_best, whole_lines
+    from seqloom.data.lines import whole_lines
+    from seqloom.data.n_best import read_n_best
 
     sources = [*whole_lines(source)]
     if not sources:

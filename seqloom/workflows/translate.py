@@ -1,7 +1,6 @@
 """Translate a stream of lines: one line in, one line out, in order, as soon as there is something to translate."""
 
 import select
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -35,13 +34,13 @@ def translate(
     progress: Callable[[int], None] = lambda done: None,
 ) -> int:
     """Translate the lines of a file, or of standard input, to `out`; how many lines there were."""
-    from seqloom.data.lines import STDIN, check_file
+    from seqloom.data.lines import STDIN, check_file, standard_input
     from seqloom.workflows.prefix_lines import PrefixLines
 
     if file is not None:
         check_file(file)
-    elif sys.stdin is None:
-        raise UsageError("standard input is closed: name a file, or pipe text into the command")
+    else:
+        standard_input()
     if prefix_file == STDIN and file in (None, STDIN):
         raise UsageError("--prefix-file -: standard input is what is translated; put one of the two into a file")
     prefixes = PrefixLines(prefix, prefix_file)
@@ -51,7 +50,7 @@ def translate(
 
     translator = load_answering(folders, threads, engine, notice)
     done = 0
-    for chunk in chunks_of(file) if file is not None else ready_chunks(sys.stdin.buffer):
+    for chunk in chunks_of(file) if file is not None else ready_chunks(standard_input()):
         lines = range(done + 1, done + len(chunk) + 1)
         for line, ranked in zip(lines, run(decoding, translator, chunk, prefixes, lines, warn), strict=True):
             out.writelines(format_line(line, translation, decoding.shown, scores) for translation in ranked)

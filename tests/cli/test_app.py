@@ -11,6 +11,7 @@ from seqloom import __version__, errors
 from seqloom.__main__ import main as start
 from seqloom.cli import app as command_line
 from seqloom.cli.app import VERBS, build_app, hyphen_as_file, main
+from seqloom.config import load_config
 
 
 @pytest.fixture
@@ -195,7 +196,31 @@ def test_completion_can_be_installed(tmp_path, seqloom, monkeypatch):
 
 
 def test_exit_codes_of_the_table_are_those_of_the_errors():
-    assert "0 fine, 2 usage, 3 bad data, 4 bad model folder, 5 training gave up" in command_line.__doc__
+    kinds = {"usage": "UsageError", "bad data": "DataError", "bad model folder": "ModelError"}
+    kinds["training gave up"] = "TrainingError"
+    table = ", ".join(f"{getattr(errors, name).exit_code} {said}" for said, name in kinds.items())
+    assert f"0 fine, {table}" in command_line.__doc__
+
+
+def test_an_empty_word_is_no_file(capsys):
+    """An unset "$MODEL"."""
+    assert main(["translate", "", "-"]) != 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_name_that_is_no_utf8_is_told_all_the_same(capsys):
+    assert main(["info", "caf\udce9"]) == 4
+    assert "caf\\udce9" in capsys.readouterr().err
+
+
+def test_closed_streams(monkeypatch):
+    """`seqloom recipes >&-`: Python has None in their place."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["recipes"]) == 0
+    assert main(["recipes", "nowhere"]) == 2
+    sys.stdout.close()
+    sys.stderr.close()
 
 
 def test_recipes_lists_and_prints(capsys):
@@ -206,6 +231,18 @@ def test_recipes_lists_and_prints(capsys):
     assert capsys.readouterr().out.startswith("#")
     assert main(["recipes", name + "x"]) == 2
     assert f"Did you mean '{name}'?" in capsys.readouterr().err
+
+
+def test_a_recipe_of_ones_own(tmp_path, capsys):
+    """One that an editor on Windows wrote, and a file that is none."""
+    own = tmp_path / "own.toml"
+    own.write_bytes(b"\xef\xbb\xbf# mine\n[model]\nwidth = 8\n")
+    assert main(["recipes", str(own)]) == 0
+    assert capsys.readouterr().out.startswith("# mine")
+    assert load_config(own).model.width == 8
+    own.write_bytes(b"\x7fELF\xff")
+    assert main(["recipes", str(own)]) == 2
+    assert f"{own}: not a recipe: no UTF-8 text" in capsys.readouterr().err
 
 
 def test_info_tells_what_the_folder_holds(tiny_model, capsys):

@@ -106,6 +106,15 @@ def test_against_another_model(evaluate, test_file, tiny_model, other_model):
     assert "difference" in evaluate(test_file, "--against", other_model)[1]
 
 
+def test_a_rival_that_is_searched_otherwise_is_told(evaluate, test_file, tiny_model, tmp_path):
+    rival = shutil.copytree(tiny_model, tmp_path / "rival")
+    settings = (rival / "config.toml").read_text("utf-8")
+    (rival / "config.toml").write_text(settings.replace("length_penalty = 1.0", "length_penalty = 0.25"), "utf-8")
+    said = "length_penalty 1.0 here and 0.25 there"
+    assert said in evaluate(test_file, "--against", rival)[1]
+    assert said not in evaluate(test_file, "--against", rival, "--length-penalty", 1)[1]
+
+
 def test_sources_seen_in_training_are_told(evaluate, tiny_pairs, tmp_path):
     lines = tiny_pairs.read_text("utf-8").splitlines()
     new = "hgfedcbahgfedcba\tabcdefghabcdefgh"

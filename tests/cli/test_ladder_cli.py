@@ -41,7 +41,7 @@ threads = 1
 [data]
 valid_pairs = 10
 """
-LIMITS = ["--budget", "9h", "--set", "train.max_steps=6"]
+LIMITS = ["--set", "train.max_steps=6"]
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,10 @@ def files(tmp_path_factory):
     return folder
 
 
-def call(files, out, rungs, *more):
+def call(files, out, rungs, *more, budget="9h"):
     names = ",".join(str(files / f"{rung}.toml") for rung in rungs)
-    words = [files / "train.tsv", "--test", files / "test.tsv", "--out", out, "--rungs", names, *LIMITS, *more]
-    return main(["ladder", *map(str, words)])
+    words = [files / "train.tsv", "--test", files / "test.tsv", "--out", out, "--rungs", names, "--budget", budget]
+    return main(["ladder", *map(str, [*words, *LIMITS, *more])])
 
 
 @pytest.fixture(scope="module")
@@ -213,12 +213,14 @@ def test_a_rung_that_fails_is_reported_and_the_others_go_on(files, tmp_path, cap
         (["--budget", "soon"], "--budget soon: want a time such as 20m"),
         (["--test", "nowhere.tsv"], "nowhere.tsv"),
         (["--valid", "b.txt,-"], "-: the ladder reads its data once a rung"),
+        (["--threads", "-1"], "train.threads = -1: want 0 <= value"),
+        (["--seed", "-1"], "train.seed = -1: want 0 <= value"),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_trained(files, tmp_path, capsys, change, said):
     options = {"--test": str(files / "test.tsv"), "--budget": "9m", "--rungs": "rnn", "--out": str(tmp_path / "out")}
     options |= dict(zip(change[::2], change[1::2], strict=True))
-    words = [word for option in options.items() for word in option]
+    words = [f"{name}={value}" for name, value in options.items()]
     assert main(["ladder", str(files / "train.tsv"), *words]) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())  # not even the folder
@@ -228,6 +230,25 @@ def test_a_folder_that_was_there_before_stays(files, tmp_path):
     words = [files / "train.tsv", "--test", "nowhere.tsv", "--budget", "9m", "--rungs", "rnn", "--out", tmp_path]
     assert main(["ladder", *map(str, words)]) == 2
     assert [file.name for file in tmp_path.iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize("name", ["report.md", "tokenizer/tokenizer.json"])
+def test_files_that_no_ladder_wrote_are_not_written_over(files, tmp_path, capsys, name):
+    (tmp_path / "tokenizer").mkdir()
+    (tmp_path / name).write_text("mine", "utf-8")
+    assert call(files, tmp_path, ["one"]) == 2
+    errors = capsys.readouterr().err
+    assert f"{tmp_path} is no ladder's folder, and a ladder would write over its " in errors
+    assert name.split("/")[0] in errors
+    assert (tmp_path / name).read_text("utf-8") == "mine"
+
+
+def test_less_time_than_a_rung_had_is_refused(files, climbed, tmp_path, capsys):
+    """Else the report would call a model of nine hours one of eight, and compare it with those."""
+    out = shutil.copytree(climbed, tmp_path / "ladder")
+    assert call(files, out, ["wild", "two"], budget="8h") == 2
+    assert "had 9h00m, more than this budget of 8h00m" in capsys.readouterr().err
+    assert not (out / "wild").exists()
 
 
 def test_a_ladder_whose_data_is_refused_leaves_no_folder(files, tmp_path, capsys):
@@ -312,13 +333,19 @@ def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, t
         if config.model.layers == 2:
             raise ModelError("no such model")
 
+    assert call(files, out, ["wild", "two"], "--valid", str(files / "test.tsv")) == 2
+    assert f"rung two: {out / 'two'} was trained on other data" in capsys.readouterr().err
+    assert not (out / "wild").exists()
     monkeypatch.setattr("seqloom.workflows.ladder.build_model", build_one)
-    assert call(files, tmp_path / "new", ["one", "two"]) == 4
-    assert "rung two: no such model" in capsys.readouterr().err
-    assert not (tmp_path / "new" / "one").exists()
+    (tmp_path / "there").mkdir()
+    for new in ("new", "there"):  # and without a tokenizer that would refuse the next call
+        assert call(files, tmp_path / new, ["one", "two"]) == 4
+        assert "rung two: no such model" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert [file.name for file in (tmp_path / "there").iterdir()] == ["lock"]
     assert call(files, tmp_path / "labels", ["one"], "--set", "task.name=classify") == 2
     assert "rung one: task.name = classify: it writes no text of its own" in capsys.readouterr().err
-    assert not (tmp_path / "labels" / "one").exists()
+    assert not (tmp_path / "labels").exists()
 
 
 def test_settings_of_text_are_those_of_the_one_tokenizer(files, climbed, tmp_path, capsys, monkeypatch):

@@ -63,6 +63,11 @@ def best_by(weight, ours):
     return picks
 
 
+def test_standard_input_is_read_once(random_model, capsys):
+    assert main(["rescore", str(random_model("model.kind=rnn")), "-", "--source", "-", "--weight", "1"]) == 2
+    assert "- is given more than once" in capsys.readouterr().err
+
+
 def test_the_sum_of_both_decides(rescore, files, ours, monkeypatch):
     monkeypatch.setattr(workflow, "CHUNK_SOURCES", 2)
     assert rescore("--weight", 0) == (0, [group[0][0] for group in LISTS], "")

@@ -24,7 +24,11 @@ KINDS = {
     "rnn": ["model.kind=rnn", "model.width=8", "model.layers=1"],
     "fixed": ["model.kind=rnn", "model.width=6", "model.layers=2", "model.attention=none", "model.cell=lstm"],
     "transformer": ["model.kind=transformer", "model.width=12", "model.heads=2", "model.layers=2"],
+    "gpt": ["model.kind=gpt", "model.width=12", "model.heads=2", "model.layers=1", "model.positions=rotary"],
 }
+
+
+MEMBERS = [("rnn", "transformer"), ("transformer", "fixed"), ("fixed", "rnn", "rnn"), ("gpt", "transformer")]
 
 
 def make(kind: str, seed: int = 1, vocab_size: int = 13) -> Seq2Seq:
@@ -37,7 +41,7 @@ def make(kind: str, seed: int = 1, vocab_size: int = 13) -> Seq2Seq:
     return model.eval()
 
 
-@pytest.fixture(scope="module", params=[("rnn", "transformer"), ("transformer", "fixed"), ("fixed", "rnn", "rnn")])
+@pytest.fixture(scope="module", params=MEMBERS)
 def ensemble(request: pytest.FixtureRequest) -> Ensemble:
     return Ensemble([make(kind, seed) for seed, kind in enumerate(request.param)]).eval()
 

@@ -22,6 +22,7 @@ from seqloom.data.corpus import (
     spool_stdin,
     usable_pairs,
 )
+from seqloom.data.lines import STDIN, read_lines
 from seqloom.data.quoted import MAX_RECORD_LINES, csv_rows
 from seqloom.errors import DataError, UsageError
 
@@ -445,3 +446,9 @@ def test_a_header_is_listed_with_what_is_not_used(tmp_path: Path) -> None:
     assert listing[1] == f"{file}\t1\theader: source, target"
     assert listing[2].startswith(f"{file}\t32\tmissing column")
     assert (train.account.total, train.account.kept, train.account.excluded) == (31, 30, {"missing column": 1})
+
+
+def test_a_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UsageError, match="standard input is closed: name a file"):
+        next(read_lines(STDIN))

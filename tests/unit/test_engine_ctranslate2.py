@@ -125,6 +125,16 @@ def test_each_sentence_has_its_own_length_limit(tmp_path, beam):
     assert not any(ranked[0].ended for ranked in found)
 
 
+def test_an_output_longer_than_its_positions_is_left_to_torch(tmp_path):
+    folder = make_run(tmp_path / "run", *SHAPES[0], end=-20.0)
+    make_engine(folder, tell=print)
+    fast, reference = (Translator.load(folder, engine=name, notice=print) for name in ("auto", "torch"))
+    longest = fast.config.longest_output
+    for most in (longest, longest + 1):
+        found, expected = (each.hypotheses(["a"], 1, max_length=most)[0][0].text for each in (fast, reference))
+        assert found == expected
+
+
 def test_what_is_never_written_is_not_written(tmp_path):
     """An untrained model would write <pad>."""
     folder = make_run(tmp_path / "run", *SHAPES[0])
@@ -147,6 +157,7 @@ def test_what_the_engine_lacks_torch_answers_with_one_notice(one):
         lambda t: t.hypotheses(TEXTS[:2], 2, coverage_penalty=0.1),
         lambda t: t.hypotheses(TEXTS[:2], 2, prefixes="un"),
         lambda t: t.sample(TEXTS[:2], 2),
+        lambda t: t.hypotheses(TEXTS[:2], 2, max_length=300),
     ]
     for ask in asks:
         assert ask(fast) == ask(reference)
@@ -156,6 +167,11 @@ def test_what_the_engine_lacks_torch_answers_with_one_notice(one):
         said[0] == "the engine ctranslate2 has other rules for min_length: the torch engine answers, which takes longer"
     )
     assert fast.align("a cat", "un chat")[2].tolist() == reference.align("a cat", "un chat")[2].tolist()
+
+
+def test_the_engine_answers_on_a_device_that_turns_out_to_be_the_cpu(one, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert Translator.load(one, device="auto").engine.name == "ctranslate2"
 
 
 def damage_file(name, content):

@@ -1,6 +1,8 @@
 """The fast step of recurrent models is their own step; the engine answers as the reference does."""
 
 import random
+import time
+from threading import Event
 
 import pytest
 import torch
@@ -16,6 +18,7 @@ from seqloom.runtime import fast_recurrent
 from seqloom.runtime.engine_torch import TorchEngine
 from seqloom.runtime.engines import hasten
 from seqloom.runtime.fast_recurrent import FastRecurrent
+from seqloom.runtime.packed import PackedMatrices
 from seqloom.runtime.parts import Part
 from seqloom.runtime.requests import Search
 
@@ -99,6 +102,34 @@ def test_the_fast_path_is_taken_where_it_may_be(monkeypatch):
         fast.step(torch.tensor([[4, 5]] * 3), fast.start(memory), memory)
     assert len(own) == 2
     assert "decoder.attention" in trace.names()
+
+
+def test_a_matrix_is_packed_for_several_rows_and_not_for_one():
+    matrices, matrix, bias = PackedMatrices(), torch.randn(3, 4), torch.randn(3)
+    for x in (torch.randn(1, 4), torch.randn(1, 1, 4), torch.randn(1, 5, 4), torch.randn(5, 4)):
+        packed_before = len(matrices.packed)
+        torch.testing.assert_close(matrices.linear(x, matrix, bias), torch.nn.functional.linear(x, matrix, bias))
+        assert len(matrices.packed) == (packed_before if x.numel() == 4 else int(matrices.usable))
+
+
+def test_what_nobody_waits_for_is_not_begun(monkeypatch):
+    """Ctrl-C in the middle of many batches: the one at work is finished, the others are not even begun."""
+    engine, go_on, begun = hasten(build({}), "auto", 2), Event(), []
+    engine.threads = 1
+    monkeypatch.setattr(engine, "answer", lambda request, batch: begun.append(batch) or go_on.wait(9))
+
+    def interrupt(*_):
+        while not begun:
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+    assert engine.workers  # they start before any result is waited for
+    monkeypatch.setattr("concurrent.futures.Future.result", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        engine.answer_all(Search(SearchOptions()), [[Part([number])] for number in range(5)])
+    go_on.set()
+    engine.workers.shutdown()
+    assert begun == [[Part([4])]]
 
 
 def test_who_is_hastened():

@@ -76,6 +76,14 @@ def test_probabilities_sum_to_one_and_a_batch_changes_nothing(kind, make_folder)
             assert labeller.label([text]) == [labeller.labels[found.argmax()]]
 
 
+@pytest.mark.parametrize(
+    ("texts", "said"), [("abc", "want a list of texts"), (["ab\ud83d"], "lone surrogate"), ([7], "want text, got int")]
+)
+def test_probabilities_of_what_is_no_text(texts, said, make_folder) -> None:
+    with pytest.raises(UsageError, match=said):
+        Labeller.load(make_folder("classify")).probabilities(texts)
+
+
 @pytest.mark.parametrize("kind", KINDS[:2])
 @pytest.mark.parametrize("tokenizer", ["bpe", "char", "word"])
 def test_one_tag_a_word_however_long_the_text_and_its_words(kind, tokenizer, make_folder) -> None:

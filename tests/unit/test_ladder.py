@@ -29,7 +29,7 @@ from seqloom.evaluate.testset import Item
 from seqloom.explain.charts import Bar, can_draw, draw_bars, draw_lines
 from seqloom.workflows import ladder_charts, ladder_machine, ladder_scores
 from seqloom.workflows.ladder_charts import draw_charts, length_lines
-from seqloom.workflows.ladder_report import describe_run, exact_by_length, gather_warnings, unequal_shares
+from seqloom.workflows.ladder_report import as_bytes, describe_run, exact_by_length, gather_warnings, unequal_shares
 from seqloom.workflows.ladder_rungs import RUNGS, Rung, choose_rungs, step_before
 from seqloom.workflows.ladder_scores import TestSet as Sentences
 from seqloom.workflows.ladder_scores import differences, read_scores, score_rung
@@ -238,15 +238,16 @@ def test_a_processor_without_a_name_is_told_by_its_architecture(tmp_path, monkey
 
 
 def test_single_words_are_judged_by_exact_match():
-    words = document(row("lstm", unit="characters", tokenizer=SOUNDS))
+    words = document(row("lstm", unit="letters", tokenizer=SOUNDS))
     assert "(char, 287 tokens; the target's: word, 43)" in to_markdown("x", make_blocks(words, []))
     assert main_metric(words) == "exact_match"
     assert step_table(words).head[5:7] == ["exact match (95 %)", "token error rate (95 %)"]
     assert main_metric(document(row("lstm"))) == "bleu"
+    assert main_metric(document(row("lstm", unit="characters"))) == "bleu"  # sentences of a script without blanks
 
 
 def test_single_words_are_judged_by_exact_match_by_length_too(monkeypatch):
-    words = document(row("lstm", unit="characters"))
+    words = document(row("lstm", unit="letters"))
     assert length_table(words).rows == [["lstm", "70.00", "50.00"]]
     text = to_markdown("x", make_blocks(words, ["scores-by-length.png"]))
     assert "## exact match by source length" in text
@@ -255,7 +256,7 @@ def test_single_words_are_judged_by_exact_match_by_length_too(monkeypatch):
     drawn = []
     monkeypatch.setattr(ladder_charts, "draw_lines", lambda *arguments: drawn.append(arguments) or b"")
     draw_charts(words)
-    assert drawn[0][:3] == ({"attention: lstm": [(0, 70.0)]}, "characters of the source", "exact match")
+    assert drawn[0][:3] == ({"attention: lstm": [(0, 70.0)]}, "letters of the source", "exact match")
 
 
 def test_exact_match_by_length_is_that_of_the_outputs():
@@ -418,3 +419,7 @@ def test_differences_are_those_of_the_paired_test_and_kept_until_the_other_chang
     monkeypatch.setattr(ladder_scores, "compare", compare)
     searched = {**others, "beam": {**others["beam"], "search": {"length_penalty": 0.5}}}
     assert differences(folder, scores, "gru", searched, SENTENCES) == got
+
+
+def test_the_name_of_a_file_that_is_no_utf8_is_no_obstacle():
+    assert as_bytes("t\udce9st é") == "t\\udce9st é".encode()

@@ -43,7 +43,7 @@ def test_it_is_learned_once(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_was_left_before_the_end_is_learned_anew(out: Path) -> None:
     first = make(out)
-    (out / "ladder.json").unlink()
+    (out / "ladder.json").write_text("{}", "utf-8")
     (out / "tokenizer" / "tokenizer.json").write_text("{", "utf-8")
     assert make(out).fingerprint == first.fingerprint
 

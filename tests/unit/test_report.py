@@ -58,12 +58,21 @@ def test_buckets_by_words_hold_every_sentence_once():
     assert buckets[0].scores["chrf"] == pytest.approx(100)
 
 
-def test_single_words_are_counted_in_characters():
-    buckets = bucket_by_length(["cat", "horses", "a b"], measure(["x"] * 3, [["x"]] * 3))
-    assert [(b.unit, b.least, b.most, b.sentences) for b in buckets] == [
-        ("characters", 1, 4, 2),
-        ("characters", 5, 6, 1),
-    ]
+@pytest.mark.parametrize(
+    ("sources", "buckets"),
+    [
+        (["cat", "horses", "a b"], [("letters", 1, 4, 2), ("letters", 5, 6, 1)]),
+        (["我们今天去公园散步。", "天气很好", "我 们"], [("characters", 1, 5, 2), ("characters", 6, 10, 1)]),
+        (
+            ["วันนี้อากาศดี", "Москва", "ご飯"],
+            [("characters", 1, 5, 1), ("characters", 6, 10, 1), ("characters", 11, 15, 1)],
+        ),
+        (["고양이", "말"], [("letters", 1, 4, 2)]),  # Korean has blanks
+    ],
+)
+def test_sources_of_one_word_are_counted_in_letters_or_characters(sources, buckets):
+    found = bucket_by_length(sources, measure(["x"] * len(sources), [["x"]] * len(sources)))
+    assert [(b.unit, b.least, b.most, b.sentences) for b in found] == buckets
 
 
 def test_the_worst_come_first_and_no_exact_match_is_among_them():

@@ -96,6 +96,9 @@ def test_a_number_falls_on_the_token_whose_share_it_is_in():
     shares = torch.tensor([[0.0, 0.25, 0.0, 0.75, 0.0]]).double()
     for noise, place in [(0.0, 1), (0.2499, 1), (0.25, 3), (0.9999999, 3)]:
         assert pick(shares, torch.tensor([noise]).double()).item() == place
+    for many in range(2, 60):  # 1 - 2^-53 times some totals is the total: yet what has no share is never drawn
+        shares = torch.cat([torch.full((1, many), 1 / 3), torch.zeros(1, 1)], 1)
+        assert pick(shares, torch.tensor([1 - 2**-53]).double()).item() == many - 1
 
 
 def test_the_same_seed_gives_the_same_text_in_any_batch(make_model, five):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.config import load_config
+from seqloom.config import DataConfig, load_config
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
 from seqloom.runtime.sentence_vectors import SentenceVectors
@@ -20,7 +20,8 @@ def vectors(request: pytest.FixtureRequest) -> SentenceVectors:
     settings = ["task.name=masked", f"model.kind={request.param}", f"model.width={WIDTH}", "model.heads=2"]
     torch.manual_seed(3)
     model = build_model(load_config(overrides=settings), len(tokenizer), len(tokenizer), True)
-    return SentenceVectors(model, Tokenizers(tokenizer, tokenizer), 20)
+    data = DataConfig(max_tokens=20, normalise="nfc")
+    return SentenceVectors(model, Tokenizers(tokenizer, tokenizer), data)
 
 
 @pytest.mark.parametrize("none", [[], (), np.array([], str)])
@@ -42,6 +43,11 @@ def test_what_is_no_text_is_named_with_its_place(vectors):
         vectors.embed(["abc", "ab\ud83d"])
     with pytest.raises(UsageError, match="line 1: want text, got int"):
         vectors.embed([7])
+
+
+def test_a_text_is_normalised_as_in_training(vectors):
+    one, other = vectors.embed(["é", "e\u0301"])
+    assert one.tolist() == other.tolist()
 
 
 def test_an_empty_text_has_a_vector(vectors):

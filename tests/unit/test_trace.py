@@ -50,3 +50,9 @@ def test_a_part_records_under_its_name() -> None:
     assert trace.names() == ["decoder.0.gate.reset"] == part.names()
     assert trace["decoder.0.gate.reset"] == part["gate.reset"]
     assert part_of(None, "decoder") is None
+
+
+def test_to_ask_for_what_was_not_recorded_records_nothing() -> None:
+    trace = Trace()
+    assert trace["decoder.attention"] == []
+    assert trace.names() == []

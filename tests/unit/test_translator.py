@@ -120,7 +120,7 @@ def test_batches_are_of_the_size_that_the_settings_ask(tmp_path, rnn):
     small = Translator.load(make_run(tmp_path / "small", *RNN, "decode.batch_size=3"))
     sizes = []
     encode = small.model.encode
-    small.model.encode = lambda src, mask: sizes.append(len(src)) or encode(src, mask)
+    small.model.encode = lambda src, *rest: sizes.append(len(src)) or encode(src, *rest)
     assert small.translate(TEXTS[:8]) == rnn.translate(TEXTS[:8])
     assert sizes == [2, 3, 3], "the longest first"
 
@@ -295,7 +295,7 @@ def test_a_beam_larger_than_the_vocabulary(tmp_path):
 def test_many_hypotheses_take_fewer_sentences_at_once(rnn, monkeypatch):
     sizes = []
     encode = rnn.model.encode
-    monkeypatch.setattr(rnn.model, "encode", lambda src, mask: sizes.append(len(src)) or encode(src, mask))
+    monkeypatch.setattr(rnn.model, "encode", lambda src, *rest: sizes.append(len(src)) or encode(src, *rest))
     rnn.sample(["a"] * 5, 400, max_length=2)
     assert sizes == [1, 2, 2]
     rnn.hypotheses(["a"] * 3, beam=260, max_length=2)

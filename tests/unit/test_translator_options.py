@@ -1,6 +1,7 @@
 """Search options, prefixes, chance, alternatives and ensembles on texts: what a Translator makes of them."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -192,6 +193,17 @@ def test_an_ensemble_of_two_kinds(members):
     source, target, weights = both.align("a cat", "un chat")
     assert weights.shape == (len(target), len(source))
     assert weights.sum(1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_an_ensemble_splits_what_is_long_for_one_member(members, tmp_path):
+    """Members that have read other data know other lengths, and an imported one none."""
+    copies = [shutil.copytree(member, tmp_path / member.name) for member in members]
+    for folder, usual in zip(copies, (7, 6), strict=True):
+        facts = json.loads((folder / "run.json").read_text("utf-8"))
+        (folder / "run.json").write_text(json.dumps({**facts, "usual_tokens": usual}), "utf-8")
+    assert Translator.load_ensemble(copies).facts["usual_tokens"] == 6
+    assert Translator.load_ensemble([copies[0], members[1]]).facts["usual_tokens"] == 7
+    assert "usual_tokens" not in Translator.load_ensemble(members).facts
 
 
 def test_an_ensemble_of_one_and_of_twice_the_same_is_that_model(members):
