@@ -15,7 +15,7 @@ from seqloom.models.api import Memory, State
 from seqloom.models.attentive import AttentiveDecoder
 from seqloom.models.recurrent_sizes import RecurrentSizes
 from seqloom.nn.bridge import Bridge
-from seqloom.nn.cells import CELLS
+from seqloom.nn.cells import CELLS, Linear
 from seqloom.nn.late import late_products
 from seqloom.nn.readout import Readout
 from seqloom.nn.stack import CellStack
@@ -42,8 +42,21 @@ class BahdanauDecoder(AttentiveDecoder):
         projected = self.stack.project_words(words)
         with late_products() as linear:
             for y in projected:
-                c = self.look(state[-1][0], memory, linear, trace)
-                state = self.stack.advance(y, c, state, linear, trace)
+                c, state = self.advance(y, state, memory, linear, trace)
                 states.append(state[-1][0])
                 contexts.append(c)
         return self.readout(words, torch.stack(states, 1), torch.stack(contexts, 1)), state
+
+    def advance(
+        self, y: Float[Tensor, "R GH"], state: State, memory: Memory, linear: Linear, trace: Trace | None
+    ) -> tuple[Float[Tensor, "R C"], State]:
+        """c_i and s_i; y is the projected word."""
+        c = self.look(state[-1][0], memory, linear, trace)
+        return c, self.stack.advance(y, c, state, linear, trace)
+
+    def step(
+        self, word: Float[Tensor, "R E"], y: Float[Tensor, "R GH"], state: State, memory: Memory, linear: Linear
+    ) -> tuple[Float[Tensor, "R D"], State]:
+        """One position alone, for translating: a word, and the same word projected."""
+        c, state = self.advance(y, state, memory, linear, None)
+        return self.readout(word, state[-1][0], c, linear=linear), state

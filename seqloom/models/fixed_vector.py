@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from seqloom.models.api import Memory, State
 from seqloom.models.recurrent_sizes import RecurrentSizes
 from seqloom.nn.bridge import Bridge
-from seqloom.nn.cells import CELLS
+from seqloom.nn.cells import CELLS, Linear
 from seqloom.nn.readout import Readout
 from seqloom.nn.stack import CellStack
 from seqloom.nn.trace import Trace
@@ -50,3 +50,16 @@ class FixedVectorDecoder(nn.Module):
         context = state["context"][:, None].expand(-1, words.shape[1], -1)  # (R, k, C)
         s, cells = self.stack.scan(torch.cat([words, context], -1), state["cells"], trace)
         return self.readout(words, s, context), {**state, "cells": cells}
+
+    def step(
+        self, word: Float[Tensor, "R E"], y: Float[Tensor, "R GH"], state: State, memory: Memory, linear: Linear
+    ) -> tuple[Float[Tensor, "R D"], State]:
+        """One position alone, for translating: a word, and the same word projected."""
+        context = state["context"]
+        cells = self.stack.advance(y, context, state["cells"], linear, None)
+        s, after = cells[-1][0], {**state, "cells": cells}
+        if isinstance(self.readout, Readout):
+            return self.readout(word, s, context, linear=linear), after
+        if isinstance(self.readout, nn.Linear):
+            return linear(s, self.readout.weight) + self.readout.bias, after
+        return s, after

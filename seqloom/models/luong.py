@@ -15,7 +15,7 @@ from seqloom.models.api import Memory, State
 from seqloom.models.attentive import AttentiveDecoder
 from seqloom.models.recurrent_sizes import RecurrentSizes
 from seqloom.nn.bridge import Bridge
-from seqloom.nn.cells import CELLS
+from seqloom.nn.cells import CELLS, Linear
 from seqloom.nn.late import late_products
 from seqloom.nn.stack import CellStack
 from seqloom.nn.tanh import tanh
@@ -40,14 +40,26 @@ class LuongDecoder(AttentiveDecoder):
         self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
     ) -> tuple[Float[Tensor, "R k D"], State]:
         """The fed vector h~ of each step waits for the attention of the one before it."""
-        cells, fed = state["cells"], state["fed"]
         outputs = []
         projected = self.stack.project_words(words)
         with late_products() as linear:
             for y in projected:
-                cells = self.stack.advance(y, fed, cells, linear, trace)
-                s = cells[-1][0]
-                c = self.look(s, memory, linear, trace)
-                fed = tanh(linear(torch.cat([c, s], -1), self.W.weight))
-                outputs.append(fed)
-        return torch.stack(outputs, 1), {"cells": cells, "fed": fed}
+                state = self.advance(y, state, memory, linear, trace)
+                outputs.append(state["fed"])
+        return torch.stack(outputs, 1), state
+
+    def advance(
+        self, y: Float[Tensor, "R GH"], state: State, memory: Memory, linear: Linear, trace: Trace | None
+    ) -> State:
+        """s_i and h~_i; y is the projected word."""
+        cells = self.stack.advance(y, state["fed"], state["cells"], linear, trace)
+        s = cells[-1][0]
+        c = self.look(s, memory, linear, trace)
+        return {"cells": cells, "fed": tanh(linear(torch.cat([c, s], -1), self.W.weight))}
+
+    def step(
+        self, word: Float[Tensor, "R E"], y: Float[Tensor, "R GH"], state: State, memory: Memory, linear: Linear
+    ) -> tuple[Float[Tensor, "R D"], State]:
+        """One position alone, for translating: a word, which nobody reads here, and the same word projected."""
+        state = self.advance(y, state, memory, linear, None)
+        return state["fed"], state

@@ -47,13 +47,13 @@ class CellStack(nn.Module):
     def advance(
         self,
         y: Float[Tensor, "R GH"],
-        c: Float[Tensor, "R C"],
+        c: Float[Tensor, "R C"] | None,
         state: list[CellState],
         linear: Linear,
         trace: Trace | None,
     ) -> list[CellState]:
-        """One position up through the layers; y is a projected word, c what stands beside it."""
-        x = y + linear(c, self.cells[0].W_x[:, -c.shape[-1] :])
+        """One position up through the layers; y is a projected word, c what stands beside it, if anything does."""
+        x = y if c is None else y + linear(c, self.cells[0].W_x[:, -c.shape[-1] :])
         after: list[CellState] = []
         for depth, (cell, before) in enumerate(zip(self.cells, state, strict=True)):
             if depth:

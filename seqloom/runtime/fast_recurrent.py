@@ -4,18 +4,13 @@ words     y W_x + b of every word of the vocabulary is computed before the first
 packed    the matrices of the step and of the output lie as the kernel wants them (runtime/packed.py)
 plain     no gradient is kept in mind, no position but the new one is computed
 
-The cells and scores are those of the model. With a trace, or more than one position, the model's own step answers.
+The step is that of the model's decoder. With a trace, or more than one position, the model's own step answers.
 """
-
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from seqloom.models.api import Memory, Seq2Seq, State
-from seqloom.models.bahdanau import BahdanauDecoder
-from seqloom.models.fixed_vector import FixedVectorDecoder
-from seqloom.models.luong import LuongDecoder
 from seqloom.models.rnn import RecurrentSeq2Seq
 from seqloom.nn.trace import Trace
 from seqloom.runtime.packed import PackedMatrices
@@ -48,49 +43,10 @@ class FastRecurrent(Seq2Seq):
     def step(self, tokens: Tensor, state: State, memory: Memory, trace: Trace | None = None) -> tuple[Tensor, State]:
         if trace is not None or tokens.shape[1] > 1 or torch.is_grad_enabled():
             return self.model.step(tokens, state, memory, trace)
-        decoder, ids = self.model.decoder, tokens[:, 0]
-        if isinstance(decoder, BahdanauDecoder):
-            hidden, state = self.step_bahdanau(decoder, ids, state, memory)
-        elif isinstance(decoder, LuongDecoder):
-            hidden, state = self.step_luong(decoder, ids, state, memory)
-        else:
-            hidden, state = self.step_fixed_vector(decoder, ids, state)
+        ids = tokens[:, 0]
+        word, projected = self.embed(ids), self.project_word(ids)
+        hidden, state = self.model.decoder.step(word, projected, state, memory, self.matrices.linear)
         return hidden[:, None], state
-
-    def step_bahdanau(
-        self, decoder: BahdanauDecoder, ids: Tensor, state: State, memory: Memory
-    ) -> tuple[Tensor, State]:
-        linear = self.matrices.linear
-        c = decoder.look(state[-1][0], memory, linear, None)
-        state = decoder.stack.advance(self.project_word(ids), c, state, linear, None)
-        return self.read_out(decoder.readout, self.embed(ids), state[-1][0], c), state
-
-    def step_luong(self, decoder: LuongDecoder, ids: Tensor, state: State, memory: Memory) -> tuple[Tensor, State]:
-        linear = self.matrices.linear
-        cells = decoder.stack.advance(self.project_word(ids), state["fed"], state["cells"], linear, None)
-        s = cells[-1][0]
-        c = decoder.look(s, memory, linear, None)
-        fed = torch.tanh(linear(torch.cat([c, s], -1), decoder.W.weight))
-        return fed, {"cells": cells, "fed": fed}
-
-    def step_fixed_vector(self, decoder: FixedVectorDecoder, ids: Tensor, state: State) -> tuple[Tensor, State]:
-        linear, context = self.matrices.linear, state["context"]
-        if context is not None:
-            cells = decoder.stack.advance(self.project_word(ids), context, state["cells"], linear, None)
-            return self.read_out(decoder.readout, self.embed(ids), cells[-1][0], context), {**state, "cells": cells}
-        x, cells = self.project_word(ids), []
-        for depth, (cell, before) in enumerate(zip(decoder.stack.cells, state["cells"], strict=True)):
-            if depth:
-                x = linear(cells[-1][0], cell.W_x, cell.b)
-            cells.append(cell.advance(x, before, linear, None))
-        s, readout = cells[-1][0], decoder.readout
-        hidden = linear(s, readout.weight, readout.bias) if isinstance(readout, torch.nn.Linear) else s
-        return hidden, {**state, "cells": cells}
-
-    def read_out(self, readout: Any, *parts: Tensor) -> Tensor:
-        """As nn/readout.py, on packed matrices."""
-        t = self.matrices.linear(torch.cat(parts, -1), readout.W.weight, readout.W.bias)
-        return t.unflatten(-1, (-1, 2)).amax(-1) if readout.maxout else torch.tanh(t)
 
     def embed(self, ids: Tensor) -> Tensor:
         return self.model.target_table(ids) * self.model.embed_scale
