@@ -92,9 +92,10 @@ def rescore(
     from seqloom.runtime.translator import Translator
 
     check_weight(weight, tune, reference, mean)
-    check_stdin([n_best, source, reference, *(split_tune(tune) if tune is not None else ())])
+    tuned_on = split_tune(tune) if tune is not None else None
+    check_stdin([n_best, source, reference, *(tuned_on or ())])
     given = read(n_best, source, reference)
-    dev = read(*split_tune(tune)) if tune is not None else given
+    dev = read(*tuned_on) if tuned_on is not None else given
     translator = Translator.load_ensemble(folders, threads=threads, engine="torch")
     for one in [given] if dev is given else [dev, given]:
         doubt_order(one, say)
