@@ -72,8 +72,7 @@ def gather_data(
     tell_columns(specs, tell)
     if (folder / "run.json").exists():  # it is there once the data was ready
         tokenizers = Tokenizers.load(tokenizer if tokenizer and specs[0].form not in LABELS else folder)
-        wanted = wanted_data_hash(folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs)
-        check_same_data(folder, saved_data_hash(folder), wanted)
+        refuse_other_data(folder, specs, valid_specs, tokenizers, config)
     else:
         refuse_bad_data(specs, valid_specs[0] if valid_specs else None, config, allow_loss, tell)
         refuse_lone_turns(specs, config)
@@ -90,6 +89,18 @@ def gather_data(
     else:
         tell(f"validation: {stores[1].account.render()}")
     return tokenizers, *stores
+
+
+def refuse_other_data(
+    folder: Path,
+    specs: Sequence[CorpusSpec],
+    valid_specs: Sequence[CorpusSpec],
+    tokenizers: Tokenizers,
+    config: Config,
+) -> None:
+    """UsageError when the run in this folder was started with other data."""
+    wanted = wanted_data_hash(folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs)
+    check_same_data(folder, saved_data_hash(folder), wanted)
 
 
 def saved_data_hash(folder: Path) -> str:

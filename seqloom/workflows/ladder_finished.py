@@ -7,17 +7,16 @@ from collections.abc import Callable, Sequence
 
 from seqloom.config import Config
 from seqloom.data.corpus import CorpusSpec
-from seqloom.data.prepare import wanted_data_hash
 from seqloom.errors import ModelError, UsageError
 from seqloom.runtime.folder import read_facts
 from seqloom.text.sides import Tokenizers
-from seqloom.workflows.gather import saved_data_hash
+from seqloom.workflows.gather import refuse_other_data
 from seqloom.workflows.ladder_report import Ladder
 from seqloom.workflows.ladder_rungs import RUNGS, Rung
 from seqloom.workflows.ladder_scores import FILE, known_scores
 from seqloom.workflows.ladder_settings import settle_rung
 from seqloom.workflows.limits import run_limits
-from seqloom.workflows.resume import check_same_data, check_same_settings
+from seqloom.workflows.resume import check_same_settings
 
 
 def finished_others(
@@ -70,10 +69,9 @@ def check_same_run(
     tokenizers: Tokenizers,
 ) -> None:
     """UsageError where `train` would refuse to go on with the run that is there."""
-    folder, valid_specs = about.out / rung.name, [valid] if valid else []
+    folder = about.out / rung.name
     check_same_settings(folder, config)
-    wanted = wanted_data_hash(folder / "store", [corpus], tokenizers, config.data, config.train.seed, valid_specs)
-    check_same_data(folder, saved_data_hash(folder), wanted)
+    refuse_other_data(folder, [corpus], [valid] if valid else [], tokenizers, config)
 
 
 def in_order(chosen: Sequence[Rung], others: Sequence[Rung]) -> list[Rung]:
