@@ -30,7 +30,7 @@ CHANGES = {  # what a rung has that the step before it has not
     "transformer": {
         "model.kind": "transformer", "model.cell": Config().model.cell, "model.layers": 3, "model.width": 256,
         "model.embed_size": 0, "model.heads": 4, "model.ffn_size": 1024, "model.dropout": 0.25, "model.norm": "post",
-        "model.positions": "sinusoidal", "train.learning_rate": 1e-3,
+        "model.positions": "rotary", "train.learning_rate": 1e-3,
     },
 }  # fmt: skip
 
