@@ -5,7 +5,7 @@ because no fused kernel returns its weights.
 """
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Complex, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -13,7 +13,7 @@ from seqloom.nn.masks import masked_softmax
 from seqloom.nn.trace import Trace
 
 KeysValues = tuple[Float[Tensor, "B N S K"], Float[Tensor, "B N S K"]]
-Turn = tuple[Float[Tensor, "... T J"], Float[Tensor, "... T J"]]  # cosine and sine of each place and pair of entries
+Turn = Complex[Tensor, "... T J"]  # e^(i angle) of each place and pair of entries
 
 
 class MultiHead(nn.Module):
@@ -68,12 +68,11 @@ def fused_attention(
 
 
 def rotate(x: Float[Tensor, "B N T K"], turn: Turn | None) -> Float[Tensor, "B N T K"]:
-    """Each pair (a, b) of entries turned by its angle:  (a cos - b sin, a sin + b cos)."""
+    """Each pair (a, b) of entries is a complex number, turned by its angle:  (a + ib) e^(i angle)."""
     if turn is None:
         return x
-    cos, sin = turn
-    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)  # (B, N, T, K/2)
-    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))  # no complex numbers of bfloat16
+    return torch.view_as_real(torch.view_as_complex(wide.unflatten(-1, (-1, 2))) * turn).flatten(-2)
 
 
 def attention(

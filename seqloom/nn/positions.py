@@ -75,8 +75,11 @@ class RotaryPositions(Positions):
         self.register_buffer("table", sinusoids(max_length, head_size), persistent=False)
 
     def turn(self, first: First, num: int) -> Turn:
-        sin, cos = rows(self.table, first, num).unflatten(-1, (-1, 2)).unbind(-1)
-        return (cos, sin) if isinstance(first, int) else (cos[:, None], sin[:, None])  # the same for every head
+        places = rows(self.table, first, num)
+        if not isinstance(first, int):
+            places = places[:, None]  # the same for every head
+        sin, cos = places.unflatten(-1, (-1, 2)).unbind(-1)
+        return torch.complex(cos, sin)
 
 
 def sinusoids(length: int, width: int) -> Float[Tensor, "{length} {width}"]:

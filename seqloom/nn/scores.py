@@ -82,15 +82,19 @@ def half_square(x: Float[Tensor, "*batch H"]) -> Float[Tensor, "*batch"]:
 
 
 class BilinearScore(Score):
-    """score(q, k) = q^T M k      Luong et al. 2015 ("general")."""
+    """score(q, k) = q^T M k / sqrt(Q)      Luong et al. 2015 ("general").
+
+    M could be all there is. But an update of Adam moves all its entries at once, and a score by the sum of them:
+    undivided it soon is so large that the softmax sticks to one word and learns no more.
+    """
 
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
         super().__init__(query_size, key_size, width)
         self.M = nn.Linear(key_size, query_size, bias=False)
 
     def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Float[Tensor, "B S Q"]:
-        """M k, once a sentence."""
-        return self.M(annotations)
+        """M k / sqrt(Q), once a sentence."""
+        return self.M(annotations) / self.M.out_features**0.5
 
     def forward(
         self, query: Float[Tensor, "B W Q"], keys: Float[Tensor, "B S Q"], linear: Linear = multiply

@@ -54,8 +54,7 @@ def test_they_know_no_end(name: str) -> None:
     short, long = make(name), POSITIONS[name](D, K, 50).double()
     x = torch.zeros(1, 7, D, dtype=torch.float64)
     assert torch.equal(short.add(x, 20), long.add(x, 20))
-    for ours, theirs in zip(short.turn(20, 7) or (), long.turn(20, 7) or (), strict=True):
-        assert torch.equal(ours, theirs)
+    assert name == "sinusoidal" or torch.equal(short.turn(20, 7), long.turn(20, 7))
 
 
 def test_learned_ones_end_with_what_they_learned() -> None:

@@ -17,7 +17,7 @@ EQUATIONS = {
     "dot": lambda score, q, k: q @ k,
     "scaled_dot": lambda score, q, k: q @ k / math.sqrt(len(k)),
     "gaussian": lambda score, q, k: -((q - k) ** 2).sum() / 2,
-    "bilinear": lambda score, q, k: q @ score.M.weight @ k,
+    "bilinear": lambda score, q, k: q @ score.M.weight @ k / len(q) ** 0.5,
     "additive": lambda score, q, k: score.w @ torch.tanh(score.W_q.weight @ q + score.W_k.weight @ k + score.W_k.bias),
 }
 
