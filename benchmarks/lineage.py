@@ -1,8 +1,8 @@
 """The figures of docs/lineage.md, from real runs: each part is a few commands of Seqloom, printed before they run.
 
-    SEQLOOM_DATA=... python benchmarks/lineage.py multi30k            the whole ladder, en-de          12 x 40 minutes
-    SEQLOOM_DATA=... python benchmarks/lineage.py europarl            BLEU by length, en-fr; alignment  3 x 40 minutes
-    SEQLOOM_DATA=... python benchmarks/lineage.py cmudict             spelling to sound, an ensemble    3 x 30 minutes
+    SEQLOOM_DATA=... python benchmarks/lineage.py multi30k --budget 30m       the whole ladder, en-de          12 runs
+    SEQLOOM_DATA=... python benchmarks/lineage.py europarl --budget 30m       BLEU by length, en-fr; alignment  3 runs
+    SEQLOOM_DATA=... python benchmarks/lineage.py cmudict --budget 30m        spelling to sound, an ensemble    3 runs
 
 Everything goes on where it was stopped: run the same command again. Budgets are wall-clock time, so leave the machine
 alone meanwhile; with `--threads 1` the same command can run once a core, and the calls share the rungs. Settings were
@@ -26,14 +26,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--out", type=Path, default=Path("runs/lineage"))
-    parser.add_argument("--budget", help="of each run, when not the usual one")
+    parser.add_argument("--budget", required=True, help="of each run")
     parser.add_argument("--threads", default="0", help="of each run; 0 is all cores")
     arguments = parser.parse_args()
     data = os.environ.get("SEQLOOM_DATA")
     if not data:
         sys.exit("SEQLOOM_DATA names no folder: it holds multi30k/, europarl-en-fr/, cmudict-g2p/ ...")
-    budget, threads = arguments.budget or USUAL[arguments.part], arguments.threads
-    more = ["--budget", budget, *([] if threads == "0" else ["--threads", threads])]
+    threads = arguments.threads
+    more = ["--budget", arguments.budget, *([] if threads == "0" else ["--threads", threads])]
     PARTS[arguments.part](Path(data), arguments.out / arguments.part, more)
 
 
@@ -95,7 +95,6 @@ def seqloom(*words: object, quiet: bool = False) -> str:
 
 
 PARTS = {"multi30k": multi30k, "europarl": europarl, "cmudict": cmudict}
-USUAL = {"multi30k": "40m", "europarl": "40m", "cmudict": "30m"}
 
 if __name__ == "__main__":
     main()

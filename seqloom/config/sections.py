@@ -85,7 +85,7 @@ class ModelConfig:
     bidirectional: bool = value(True, "rnn: read the source in both directions")
     encoder_width: int = number(0, "rnn: width of the encoder, its directions together; 0 = width", most=10**5)
     maxout: int = number(0, "rnn: width of a maxout layer before the output; 0 = a tanh layer", most=10**5)
-    init_range: float = number(0.0, "rnn: draw all weights from -this to this; 0 = each layer its own way", most=1)
+    init_range: float = number(0.0, "rnn: weights drawn from -this to this, words read unscaled; 0 = neither", most=1)
     heads: int = number(4, "transformer: attention heads", least=1)
     ffn_size: int = number(0, "transformer: width of the feed-forward layer; 0 = 4 x width", most=10**6)
     norm: str = one_of("pre", NORMS, "transformer: layer norm before or after each sublayer")

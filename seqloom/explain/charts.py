@@ -43,8 +43,8 @@ def draw_bars(bars: Sequence[Bar], label: str) -> bytes:
         below = [max(0.0, bars[place].score - bars[place].low) for place in places]
         above = [max(0.0, bars[place].high - bars[place].score) for place in places]
         colour = COLOURS[groups.index(group) % len(COLOURS)]
-        axes.barh(places, scores, xerr=[below, above], color=colour, ecolor="#444444", capsize=3, label=group)
-    axes.set_yticks(range(len(bars)), [bar.name for bar in bars])
+        axes.barh(places, scores, xerr=[below, above], color=colour, ecolor="#444444", capsize=3, label=plain(group))
+    axes.set_yticks(range(len(bars)), [plain(bar.name) for bar in bars])
     axes.invert_yaxis()
     axes.set_xlabel(label)
     return finish(figure, with_legend=len(groups) > 1)
@@ -56,12 +56,18 @@ def draw_lines(lines: Mapping[str, Points], x_label: str, y_label: str, ticks: S
     for number, (name, points) in enumerate(lines.items()):
         colour = COLOURS[number % len(COLOURS)]
         dash = DASHES[number // len(COLOURS) % len(DASHES)]
-        axes.plot([x for x, _ in points], [y for _, y in points], dash, color=colour, marker="o", ms=3, label=name)
+        axes.plot([x for x, _ in points], [y for _, y in points], dash, color=colour, marker="o", ms=3, label=plain(name))
     if ticks:
         axes.set_xticks(range(len(ticks)), ticks)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     return finish(figure, with_legend=True)
+
+
+def plain(text: str) -> str:
+    """For matplotlib, to which $ begins a formula, and _ a name that is not shown in a legend."""
+    text = text.replace("$", r"\$")
+    return f"\u200b{text}" if text.startswith("_") else text
 
 
 def empty_chart(height: float) -> "tuple[Figure, Axes]":

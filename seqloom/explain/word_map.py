@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from seqloom.explain.charts import COLOURS, empty_chart, finish
+from seqloom.explain.charts import COLOURS, empty_chart, finish, plain
 
 WIDTH, HEIGHT, MARGIN = 1000, 720, 40  # of the drawing in the page
 LETTER, LINE = 7.2, 14.0  # how much room a label takes there
@@ -70,12 +70,6 @@ def draw_png(drawing: WordMap) -> bytes:
     axes.set_ylabel(drawing.axes[1])
     axes.set_title(plain(drawing.title))
     return finish(figure, with_legend=True)
-
-
-def plain(text: str) -> str:
-    """For matplotlib, to which $ begins a formula, and _ a name that is not shown in a legend."""
-    text = text.replace("$", r"\$")
-    return f"\u200b{text}" if text.startswith("_") else text
 
 
 STYLE = """

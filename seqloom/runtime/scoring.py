@@ -55,7 +55,7 @@ def score_pairs(
     """In order; None, and a warning, for an empty source and for a text that the model cannot take in one piece."""
     pairs = encode_pairs(translator, sources, targets, lines=lines, warn=warn)
     found: list[Score | None] = [None] * len(pairs)
-    for batch in forced_batches(pairs, translator.device):
+    for batch in forced_batches(translator, pairs):
         lengths = batch.tgt_mask.sum(1).tolist()
         ids = batch.tgt_out[batch.tgt_mask].split(lengths)
         parts = forced_log_probs(translator.model, batch).split(lengths)

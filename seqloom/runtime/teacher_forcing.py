@@ -18,7 +18,8 @@ from seqloom.runtime.padding import padded
 from seqloom.runtime.translator import Translator
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
-MOST_TOKENS = 2048  # of a batch on its longer side, padding included: the logits of so many fit any memory
+MOST_TOKENS = 2048  # of a batch on its longer side, padding included
+MOST_LOGITS = 2**25  # of a batch: 128 MB, which every member of an ensemble has for itself
 
 IdPair = tuple[list[int], list[int]]
 
@@ -67,20 +68,21 @@ def fault_of(pair: IdPair, most: tuple[int, int]) -> str:
     return ""
 
 
-def forced_batches(pairs: Sequence[IdPair | None], device: torch.device) -> Iterator[ForcedBatch]:
+def forced_batches(translator: Translator, pairs: Sequence[IdPair | None]) -> Iterator[ForcedBatch]:
     """All pairs that are there, sorted by length so that little is padding, and by source so that few are encoded."""
+    most = min(MOST_TOKENS, MOST_LOGITS // translator.model.target_vocab_size)
     known = {row: pair for row, pair in enumerate(pairs) if pair is not None}
     rows: list[int] = []
     longest = 0
     for row in sorted(known, key=lambda row: (len(known[row][0]), len(known[row][1]))):
         length = 1 + max(map(len, known[row]))
         longest = max(longest, length)
-        if rows and longest * (len(rows) + 1) > MOST_TOKENS:
-            yield make_batch(rows, known, device)
+        if rows and longest * (len(rows) + 1) > most:
+            yield make_batch(rows, known, translator.device)
             rows, longest = [], length
         rows.append(row)
     if rows:
-        yield make_batch(rows, known, device)
+        yield make_batch(rows, known, translator.device)
 
 
 def make_batch(rows: list[int], pairs: dict[int, IdPair], device: torch.device) -> ForcedBatch:

@@ -46,7 +46,7 @@ def align_words(
     source_words = words_of_pieces(translator.tokenizers.source, sources)
     target_words = words_of_pieces(translator.tokenizers.target, targets)
     found: list[list[Link] | None] = [None] * len(pairs)
-    for batch in forced_batches(pairs, translator.device):
+    for batch in forced_batches(translator, pairs):
         for row, weights in zip(batch.rows, look(translator.model, batch), strict=True):
             found[row] = links(weights, source_words[row], target_words[row])
     return found

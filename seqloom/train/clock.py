@@ -66,7 +66,8 @@ class Clock:
 
 def parse_duration(text: str) -> float:
     """Seconds of `90`, `45s`, `20m`, `1h30m`."""
-    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?", text.strip())
+    text = text.strip()
+    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", f"{text}s" if text.isdecimal() else text)
     seconds = sum(int(n or 0) * size for n, size in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0
     if not seconds:
         raise UsageError(f"--budget {text}: want a time such as 20m, 1h30m or 90s")

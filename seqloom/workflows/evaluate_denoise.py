@@ -98,7 +98,7 @@ def measure_perplexity(translator: "Translator", sources: list[list[int]], targe
     from seqloom.runtime.teacher_forcing import forced_batches, forced_log_probs
 
     log_probs: list[Any] = [0.0] * len(sources)
-    for batch in forced_batches(list(zip(sources, targets, strict=True)), translator.device):
+    for batch in forced_batches(translator, list(zip(sources, targets, strict=True))):
         lengths = batch.tgt_mask.sum(1).tolist()
         for row, part in zip(batch.rows, forced_log_probs(translator.model, batch).split(lengths), strict=True):
             log_probs[row] = float(part.double().sum())

@@ -142,8 +142,9 @@ def describe_run(folder: Path) -> dict[str, Any]:
 
 
 def read_events(folder: Path) -> list[dict[str, Any]]:
-    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    """The log of a run; it may be deleted, as all that a model does not need."""
+    log = folder / "metrics.jsonl"
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
 
 
 def describe_scores(scores: Scores, test: TestSet) -> dict[str, Any]:

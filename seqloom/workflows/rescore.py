@@ -29,7 +29,7 @@ class Weight:
 
     @property
     def options(self) -> str:
-        return f"--weight {self.value:.6g}{' --mean' * self.mean}"
+        return f"--weight {self.value:.12g}{' --mean' * self.mean}"
 
 
 @dataclass
@@ -204,7 +204,7 @@ def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
     weight, after = tuned[mean]
     what = "mean log-probability of a token" if mean else "log-probability"
     change = f"BLEU {before:.2f} -> {after:.2f} there, oracle {bound:.2f}"
-    say(f"weight {weight:.6g} of the {what}, tuned on {dev.name}: {change}")
+    say(f"weight {weight:.12g} of the {what}, tuned on {dev.name}: {change}")
     return Weight(weight, mean)
 
 

@@ -154,12 +154,12 @@ def test_tuned_on_itself_it_says_so_and_the_weight_can_be_given_again(rescore, f
 
 
 def test_the_mean_is_tried_too(rescore, files, monkeypatch):
-    found = {False: (1.0, 20.0), True: (7.0, 30.0)}
+    found = {False: (1.0, 20.0), True: (0.123456789, 30.0)}
     calls = iter([False, True, False, True])
     monkeypatch.setattr("seqloom.runtime.rescoring.tune_weight", lambda lists, bleu: found[next(calls)])
     err = rescore("--reference", files() / "reference")[2]
-    assert "weight 7 of the mean log-probability of a token" in err
-    assert "--weight 7 --mean" in err
+    assert "weight 0.123456789 of the mean log-probability of a token" in err
+    assert "--weight 0.123456789 --mean" in err
     found[True] = (7.0, 20.0)  # of equals the sum
     assert "weight 1 of the log-probability," in rescore("--reference", files() / "reference")[2]
 

@@ -16,7 +16,7 @@ def test_durations() -> None:
     assert [parse_duration(text) for text in ("90", "45s", "20m", "1h30m", "2h")] == [90, 45, 1200, 5400, 7200]
 
 
-@pytest.mark.parametrize("text", ["", "0", "soon", "-5m", "1.5h", "m"])
+@pytest.mark.parametrize("text", ["", "0", "soon", "-5m", "1.5h", "m", "1h30", "5m30"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(UsageError, match="20m"):
         parse_duration(text)

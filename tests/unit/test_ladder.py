@@ -286,6 +286,8 @@ def test_charts_are_png_files_and_the_same_numbers_make_the_same_bytes():
     assert drawn.startswith(b"\x89PNG")
     assert drawn == draw_bars(bars, "BLEU")
     assert drawn != draw_bars(bars[:1], "BLEU")
+    assert draw_bars([Bar("$x^$ $", "", 1, 1, 1)], "no formula").startswith(b"\x89PNG")
+    assert draw_lines({"_wide": [(0, 1)]}, "x", "y").startswith(b"\x89PNG")  # no warning that it has no legend
     assert draw_lines({f"line {n}": [(0, n), (1, n)] for n in range(9)}, "x", "y", ["a", "b"]).startswith(b"\x89PNG")
     assert set(draw_charts(document(row("lstm")))) == {
         "scores-by-rung.png",
@@ -386,9 +388,10 @@ def test_the_speed_of_a_run_is_the_median_and_its_curve_that_of_validation(tmp_p
     assert told["mfu"] == pytest.approx(0.35)
     assert told["curve"] == [[0.5, 3.5], [1.0, 2.5]]
     assert (told["minutes"], told["params"], told["threads"], told["languages"]) == (1.5, 7, 2, ["en", "de"])
-    (tmp_path / "metrics.jsonl").write_text("", "utf-8")
-    assert describe_run(tmp_path)["tokens_per_second"] == 10.0  # of the whole run
-    assert describe_run(tmp_path)["mfu"] is None
+    for empty in (True, False):  # or deleted
+        (tmp_path / "metrics.jsonl").write_text("", "utf-8") if empty else (tmp_path / "metrics.jsonl").unlink()
+        assert describe_run(tmp_path)["tokens_per_second"] == 10.0  # of the whole run
+        assert describe_run(tmp_path)["mfu"] is None
     (tmp_path / "run.json").write_text(json.dumps({**facts, "weights": "last", "valid_loss": math.nan}), "utf-8")
     assert describe_run(tmp_path)["valid_loss"] is None  # what JSON has no number for
 

@@ -66,10 +66,12 @@ def test_a_pair_scores_the_same_alone_and_in_any_batch(translator, most_tokens, 
     assert log_probs(translator, SOURCES, TARGETS) == pytest.approx(expected, abs=1e-4)
 
 
-def test_batches_stay_within_their_size_and_hold_every_pair_once(rnn, monkeypatch):
-    monkeypatch.setattr(teacher_forcing, "MOST_TOKENS", 40)
+@pytest.mark.parametrize("by", ["tokens", "logits"])
+def test_batches_stay_within_their_size_and_hold_every_pair_once(rnn, by, monkeypatch):
+    limits = {"tokens": ("MOST_TOKENS", 40), "logits": ("MOST_LOGITS", 40 * rnn.model.target_vocab_size)}
+    monkeypatch.setattr(teacher_forcing, *limits[by])
     pairs = teacher_forcing.encode_pairs(rnn, SOURCES, TARGETS, lines=(), warn=pytest.fail)
-    batches = [*teacher_forcing.forced_batches([None, *pairs], torch.device("cpu"))]
+    batches = [*teacher_forcing.forced_batches(rnn, [None, *pairs])]
     assert sorted(row for batch in batches for row in batch.rows) == [1, 2, 3, 4, 5, 6]
     assert len(batches) > 1
     for batch in batches:
