@@ -85,7 +85,8 @@ class ModelConfig:
     bidirectional: bool = value(True, "rnn: read the source in both directions")
     encoder_width: int = number(0, "rnn: width of the encoder, its directions together; 0 = width", most=10**5)
     maxout: int = number(0, "rnn: width of a maxout layer before the output; 0 = a tanh layer", most=10**5)
-    init_range: float = number(0.0, "rnn: weights drawn from -this to this, words read unscaled; 0 = neither", most=1)
+    init_range: float = number(0.0, "rnn: draw all weights from -this to this; 0 = each layer its own way", most=1)
+    embed_scale: bool = value(True, "word vectors times the root of their size (not of model.kind = bag)")
     heads: int = number(4, "transformer: attention heads", least=1)
     ffn_size: int = number(0, "transformer: width of the feed-forward layer; 0 = 4 x width", most=10**6)
     norm: str = one_of("pre", NORMS, "transformer: layer norm before or after each sublayer")
@@ -95,7 +96,6 @@ class ModelConfig:
     max_length: int = number(
         0, "transformer: places of learned positions, learned as far as texts reach; 0 = as long as an output may get"
     )
-    embed_scale: bool = value(True, "transformer: word vectors times sqrt(width) before positions are added")
     embed_norm: bool = value(False, "transformer: layer norm over word vector + position, as BERT has it")
     vectors: str = value("", "a file of word vectors to start the word vectors from (`seqloom vectors train`)")
     adapter_rank: int = number(0, "low-rank adapters of this rank beside frozen matrices (--init); 0 = none", most=1024)

@@ -36,7 +36,7 @@ def build_rnn(config: Config, source_vocab_size: int, target_vocab_size: int, jo
         tied=model.tied,
         dropout=model.dropout,
     )
-    network = RecurrentSeq2Seq(source_vocab_size, target_vocab_size, sizes, joint=joint, scaled=not model.init_range)
+    network = RecurrentSeq2Seq(source_vocab_size, target_vocab_size, sizes, joint=joint, scaled=model.embed_scale)
     return draw_evenly(network, model.init_range)
 
 
@@ -110,7 +110,7 @@ def build_rnn_reader(config: Config, source_vocab_size: int, target_vocab_size: 
         dropout=model.dropout,
         whole_text=config.task.name == "classify",
         tied=model.tied and joint,
-        scaled=not model.init_range,
+        scaled=model.embed_scale,
     )
     return draw_evenly(network, model.init_range)
 
@@ -139,7 +139,7 @@ def build_rnn_language(config: Config, source_vocab_size: int, target_vocab_size
         layers=model.decoder_layers or model.layers,
         dropout=model.dropout,
         tied=model.tied,
-        scaled=not model.init_range,
+        scaled=model.embed_scale,
     )
     return draw_evenly(network, model.init_range)
 

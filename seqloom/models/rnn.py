@@ -25,8 +25,8 @@ DECODERS: dict[str, type[BahdanauDecoder] | type[LuongDecoder]] = {"bahdanau": B
 
 
 class RecurrentSeq2Seq(Seq2Seq):
-    """`scaled`: word vectors times sqrt(E). A table's rows have length 1 for the output's sake; a cell wants entries
-    of size 1."""
+    """`scaled`: word vectors times sqrt(E). A table's rows have length 1 for the output's sake; with entries of size 1
+    a cell begins sooner, and learns less in the end."""
 
     def __init__(
         self,

@@ -70,11 +70,12 @@ def test_learned_positions_and_the_additive_score() -> None:
 
 
 @pytest.mark.parametrize("task", ["translate", "language", "tag"])
-def test_a_recurrent_model_scales_its_word_vectors_unless_all_is_drawn_alike(task: str) -> None:
+def test_a_recurrent_model_scales_its_word_vectors_when_asked_and_draws_its_weights_alike(task: str) -> None:
     settings = [*SIZES, "model.kind=rnn", "model.cell=lstm", "model.attention=none", "model.tied=false"]
     torch.manual_seed(1)
     usual = build_model(load_config(None, [*settings, f"task.name={task}"]), 90, 90, False)
-    alike = build_model(load_config(None, [*settings, f"task.name={task}", "model.init_range=0.08"]), 90, 90, False)
+    published = ["model.init_range=0.08", "model.embed_scale=false"]  # Sutskever et al. 2014
+    alike = build_model(load_config(None, [*settings, f"task.name={task}", *published]), 90, 90, False)
     assert usual.embed_scale == pytest.approx(math.sqrt(24))
     assert alike.embed_scale == 1.0
     for parameter in alike.parameters():

@@ -164,6 +164,7 @@ def test_settings_of_the_papers():
     sutskever = load_config(ALL["sutskever2014"].file)
     assert sutskever.data.reverse_source and vocabularies(sutskever) == (160_000, 80_000)
     assert (sutskever.model.layers, sutskever.model.width, sutskever.model.init_range) == (4, 1000, 0.08)
+    assert not sutskever.model.embed_scale
     assert sutskever.train.learning_rate / 30 == pytest.approx(0.7)
     vaswani = load_config(ALL["vaswani2017-base"].file)
     assert vaswani.train.learning_rate == pytest.approx((512 * 4000) ** -0.5, rel=0.01)
