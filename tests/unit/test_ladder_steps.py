@@ -10,8 +10,7 @@ from seqloom.workflows.resume import flatten
 FIRST = {  # settings of the rung at the bottom that are not the default
     "text.tokenizer": "bpe", "text.vocab_size": 4000, "text.joint": True,
     "model.kind": "rnn", "model.cell": "rnn", "model.attention": "none", "model.bidirectional": False,
-    "model.layers": 1, "model.width": 384, "model.embed_size": 256, "model.embed_scale": False,
-    "model.dropout": 0.2, "model.tied": True,
+    "model.layers": 1, "model.width": 384, "model.embed_size": 256, "model.dropout": 0.2, "model.tied": True,
     "train.batch_tokens": 1024, "train.learning_rate": 1e-3, "train.schedule": "cosine", "train.warmup": 400,
     "train.max_epochs": 12, "train.label_smoothing": 0.1, "train.clip_norm": 1.0, "train.valid_every": 500,
     "train.save_every": 250, "train.average": 4, "decode.beam": 5,
@@ -21,7 +20,7 @@ CHANGES = {  # what a rung has that the step before it has not
     "lstm": {"model.cell": "lstm", "train.learning_rate": 2e-3},
     "gru": {"model.cell": "gru"},
     "lstm-reversed": {"data.reverse_source": True},
-    "rnnsearch-additive": {"model.attention": "additive", "model.bidirectional": True},
+    "rnnsearch-additive": {"model.attention": "additive", "model.bidirectional": True, "model.embed_scale": False},
     "rnnsearch-dot": {"model.attention": "dot"},
     "rnnsearch-scaled-dot": {"model.attention": "scaled_dot"},
     "rnnsearch-gaussian": {"model.attention": "gaussian"},
