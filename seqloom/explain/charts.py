@@ -56,7 +56,8 @@ def draw_lines(lines: Mapping[str, Points], x_label: str, y_label: str, ticks: S
     for number, (name, points) in enumerate(lines.items()):
         colour = COLOURS[number % len(COLOURS)]
         dash = DASHES[number // len(COLOURS) % len(DASHES)]
-        axes.plot([x for x, _ in points], [y for _, y in points], dash, color=colour, marker="o", ms=3, label=plain(name))
+        xs, ys = zip(*points, strict=True) if points else ((), ())
+        axes.plot(xs, ys, dash, color=colour, marker="o", ms=3, label=plain(name))
     if ticks:
         axes.set_xticks(range(len(ticks)), ticks)
     axes.set_xlabel(x_label)
