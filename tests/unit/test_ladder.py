@@ -388,10 +388,11 @@ def test_the_speed_of_a_run_is_the_median_and_its_curve_that_of_validation(tmp_p
     assert told["mfu"] == pytest.approx(0.35)
     assert told["curve"] == [[0.5, 3.5], [1.0, 2.5]]
     assert (told["minutes"], told["params"], told["threads"], told["languages"]) == (1.5, 7, 2, ["en", "de"])
-    for empty in (True, False):  # or deleted
-        (tmp_path / "metrics.jsonl").write_text("", "utf-8") if empty else (tmp_path / "metrics.jsonl").unlink()
+    (tmp_path / "metrics.jsonl").write_text("", "utf-8")
+    for _ in ("empty", "deleted"):
         assert describe_run(tmp_path)["tokens_per_second"] == 10.0  # of the whole run
         assert describe_run(tmp_path)["mfu"] is None
+        (tmp_path / "metrics.jsonl").unlink(missing_ok=True)
     (tmp_path / "run.json").write_text(json.dumps({**facts, "weights": "last", "valid_loss": math.nan}), "utf-8")
     assert describe_run(tmp_path)["valid_loss"] is None  # what JSON has no number for
 
