@@ -47,3 +47,13 @@ def test_the_first_rung() -> None:
 @pytest.mark.parametrize("rung", [rung for rung in RUNGS if rung.before], ids=lambda rung: rung.name)
 def test_a_step_changes_its_idea_alone(rung: object) -> None:
     assert settings_of(rung.name) == {**settings_of(rung.before), **CHANGES[rung.name]}
+
+
+@pytest.mark.parametrize(
+    ("sibling", "rung"), [("rnnsearch-small", "rnnsearch-additive"), ("sutskever-small", "lstm-reversed")]
+)
+def test_a_small_sibling_that_names_a_rungs_result_is_that_rung(sibling: str, rung: str) -> None:
+    small, measured = find_recipe(sibling), find_recipe(f"ladder/{rung}")
+    assert load_config(small) == load_config(measured)
+    results = [file.read_text("utf-8").splitlines()[0].partition("Result: ")[2] for file in (small, measured)]
+    assert results[0] == results[1] != ""
