@@ -44,6 +44,8 @@ def idle_reason(config: Config, help: str) -> str:
     family = next((family for family in FAMILIES if help.startswith(family)), "")
     if family and family != ("transformer" if kind == "gpt" else kind):
         return f"for model.kind = {family}, and here it is {kind}"
+    if help.startswith("rnn with attention") and config.model.attention == "none":
+        return "for networks with attention, and here model.attention = none"
     tasks = help.partition(":")[0].split(", ")
     if task not in tasks and all(name in TASKS for name in tasks):
         return f"for task.name = {' or '.join(tasks)}, and here it is {task}"

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from seqloom.config.sections import Config
 from seqloom.config.tables import TASKS
 
-ONLY_READ = ("classify", "tag", "masked")  # tasks whose models write no text
-
 
 def check_together(config: Config) -> Iterable[str]:
     """Rules between settings."""
@@ -66,14 +64,9 @@ def check_places(config: Config) -> Iterable[str]:
         if config.task.window > places:
             yield f"task.window = {config.task.window} is longer than model.max_length = {places}; use {places} or less"
         return
-    if config.task.name in ONLY_READ:
-        factor, more = 1, 2  # <s> x </s>
-    elif config.model.kind == "gpt":
-        factor, more = 3, 53  # a source and the longest output that search allows it, with </s> and <s>
-    else:
-        factor, more = 2, 52  # the longest output, with <s> and </s>
-    needed, fits = factor * longest + more, (places - more) // factor
+    needed = config.places_for(longest)
     if needed > places:
+        fits = max((shorter for shorter in range(longest) if config.places_for(shorter) <= places), default=0)
         lower = f"set data.max_tokens to {fits} or less, or " if fits >= 2 else ""
         yield (
             f"data.max_tokens = {longest} may fill {needed} places, and model.max_length = {places} has fewer: "

@@ -14,6 +14,7 @@ from seqloom.config.tables import (
     MODELS,
     NORMALISATIONS,
     NORMS,
+    ONLY_READ,
     OPTIMIZERS,
     POSITIONS,
     PRECISIONS,
@@ -159,7 +160,19 @@ class Config:
     @property
     def longest_output(self) -> int:
         """Tokens that search allows, with <s> and </s>."""
-        return 2 * self.data.max_tokens + 52
+        return longest_output(self.data.max_tokens)
+
+    def places_for(self, source_tokens: int) -> int:
+        """Positions that a model which attends must know for sources of so many tokens."""
+        if self.task.name in ONLY_READ:
+            return source_tokens + 2  # <s> x </s>
+        before = source_tokens + 1 if self.model.kind == "gpt" else 0  # x </s> are the words before the output
+        return before + longest_output(source_tokens)
+
+
+def longest_output(source_tokens: int) -> int:
+    """Twice the source and 50, both with </s> (decode.options), after <s>, which takes the place of the last token."""
+    return 2 * (source_tokens + 1) + 50
 
 
 SECTIONS: dict[str, type] = {f.name: f.default_factory for f in dataclasses.fields(Config)}  # type: ignore[misc]

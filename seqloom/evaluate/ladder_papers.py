@@ -37,6 +37,8 @@ PUBLISHED = (
     Published("rnnsearch-additive", "RNNsearch-30", 21.50, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
     Published("rnnsearch-additive", "RNNsearch-50", 26.75, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
     Published("rnnsearch-additive", "RNNsearch-50, trained longer", 28.45, TOKENISED, WMT_FR, "Bahdanau et al. 2015"),
+    Published("luong", "global attention", 16.8, TOKENISED, WMT_DE, "Luong et al. 2015"),
+    Published("luong", "global attention, input feeding", 18.1, TOKENISED, WMT_DE, "Luong et al. 2015"),
     Published("transformer", "Transformer base", 27.3, TOKENISED, WMT_DE, "Vaswani et al. 2017"),
     Published("transformer", "Transformer base", 38.1, TOKENISED, WMT_FR, "Vaswani et al. 2017"),
     Published("transformer", "Transformer big", 28.4, TOKENISED, WMT_DE, "Vaswani et al. 2017"),

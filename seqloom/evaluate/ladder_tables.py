@@ -185,7 +185,7 @@ def cost_table(document: Document) -> Table:
     head += ["sentences/s, beam 5", "sentences/s, greedy"]
     rows = [
         [
-            row["name"], f"{row['step']:,}", str(row["epoch"]), number(row["mfu"], ".1%"),
+            row["name"], f"{row['step']:,}", f"{row['epoch']:.3g}", number(row["mfu"], ".1%"),
             number(perplexity(row), ",.2f"), row["weights"], with_interval(row["greedy"][main]),
             *(f"{row[search]['sentences_per_second']:,.1f}" for search in ("beam", "greedy")),
         ]

@@ -121,9 +121,8 @@ def build_bag_reader(config: Config, source_vocab_size: int, target_vocab_size: 
 
 
 def build_gpt(config: Config, source_vocab_size: int, target_vocab_size: int, joint: bool) -> LanguageModel:
-    """On pairs: places for the longest source and the longest output search allows it, with </s> and <s>."""
     window = config.task.window if config.task.name == "language" else 0
-    places = config.model.max_length or window or 3 * config.data.max_tokens + 53
+    places = config.model.max_length or window or config.places_for(config.data.max_tokens)
     sizes = replace(transformer_sizes(config), max_length=places)
     layers = config.model.decoder_layers or config.model.layers
     return GPT(target_vocab_size, sizes, layers=layers, tied=config.model.tied, context=window)

@@ -29,6 +29,7 @@ class Cell(nn.Module):
 
     num_gates = 1
     num_states = 1
+    has_kernel = True
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -53,9 +54,9 @@ class Cell(nn.Module):
     ) -> CellState:
         raise NotImplementedError
 
-    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState] | None:
+    def fused(self, packed: PackedSequence, state: CellState) -> tuple[Float[Tensor, "M H"], CellState]:
         """The whole sequence (its M real positions) in one kernel, where torch has one for this cell."""
-        return None
+        raise NotImplementedError
 
 
 def record(trace: Trace | None, kind: str, **parts: Float[Tensor, "B H"]) -> None:
@@ -139,6 +140,7 @@ class GRUCell(Cell):
     """
 
     num_gates = 3  # r, z, h~
+    has_kernel = False
 
     def advance(
         self, x: Float[Tensor, "B GH"], state: CellState, linear: Linear = F.linear, trace: Trace | None = None

@@ -26,10 +26,8 @@ def scan(
     no gradient is asked for (with one, the late products of nn/late.py are a third faster than the kernel's).
     """
     steps_are_faster = x.is_cpu and torch.is_grad_enabled()
-    if trace is None and x.shape[1] > 1 and not steps_are_faster:
-        fused = scan_fused(cell, x, state, mask)
-        if fused is not None:
-            return fused
+    if cell.has_kernel and trace is None and x.shape[1] > 1 and not steps_are_faster:
+        return scan_fused(cell, x, state, mask)
     projected = cell.project(x.transpose(0, 1))
     with late_products() as linear:
         return scan_steps(cell, projected, state, mask, linear, trace)
@@ -56,17 +54,14 @@ def scan_steps(
 
 def scan_fused(
     cell: Cell, x: Float[Tensor, "B T E"], state: CellState, mask: Bool[Tensor, "B T"] | None
-) -> tuple[Float[Tensor, "B T H"], CellState] | None:
-    """The same through torch's kernel on packed sequences, which skip padding; None where the cell has no kernel."""
+) -> tuple[Float[Tensor, "B T H"], CellState]:
+    """The same through torch's kernel on packed sequences, which skip padding."""
     B, T, _ = x.shape
     lengths = mask.sum(1).cpu() if mask is not None else torch.full((B,), T)
     packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     order, restore = packed.sorted_indices, packed.unsorted_indices
     assert order is not None and restore is not None  # enforce_sorted=False always sets them
-    done = cell.fused(packed, tuple(s.index_select(0, order) for s in state))
-    if done is None:
-        return None
-    data, last = done
+    data, last = cell.fused(packed, tuple(s.index_select(0, order) for s in state))
     outputs, _ = pad_packed_sequence(PackedSequence(data, packed.batch_sizes, order, restore), True, total_length=T)
     return outputs, tuple(s.index_select(0, restore) for s in last)
 

@@ -2,22 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.data.account import Account
 from seqloom.errors import DataError
-from seqloom.workflows.score import TOO_LONG, refuse_unequal
+from seqloom.workflows.given_pairs import refuse_unequal, show_pairs
 
 if TYPE_CHECKING:
     from seqloom.config import DataConfig
     from seqloom.data.corpus import Row
     from seqloom.evaluate.alignment_error import Gold, Link
     from seqloom.evaluate.significance import Estimate
-    from seqloom.runtime.translator import Translator
 
-CHUNK_PAIRS = 1024
 BAR = "|||"  # source ||| target, the form of other aligners
 
 
@@ -60,6 +57,7 @@ def align(
 ) -> Aligned:
     """The links of every record of PAIRS go to `take`, in file order."""
     from seqloom.runtime.translator import Translator
+    from seqloom.runtime.word_alignment import align_words
 
     golds = read_gold(gold) if gold is not None else None
     translator = Translator.load(folder, threads=threads, engine="torch")
@@ -68,12 +66,15 @@ def align(
         rows = [*rows]
         check_golds(rows, golds, pairs, str(gold))
     aligned, found = Aligned(), []
-    rows = iter(rows)
-    while chunk := [*islice(rows, CHUNK_PAIRS)]:
-        for links in align_chunk(translator, chunk, pairs, aligned.account):
-            take(links)
+    for chunk in show_pairs(translator, rows, align_words):
+        for row, links in chunk:
+            if links is None:
+                aligned.account.exclude(pairs, row)
+            else:
+                aligned.account.keep(1)
+            take(links or [])
             if golds is not None:
-                found.append(links)
+                found.append(links or [])
         progress(aligned.account.total)
     if not aligned.account.kept:
         raise DataError(f"{pairs}: no pair could be aligned.\n{aligned.account.render()}")
@@ -98,10 +99,11 @@ def read_records(pairs: str, columns: str | None, data: "DataConfig") -> "Iterat
 
 
 def is_barred(pairs: str) -> bool:
-    """One file whose first line is `source ||| target`."""
+    """One file whose first line is `source ||| target`; in a .csv or .jsonl bars are part of a text."""
+    from seqloom.data.corpus import tells_no_table
     from seqloom.data.lines import read_lines
 
-    if not Path(pairs).is_file():
+    if not Path(pairs).is_file() or not tells_no_table(Path(pairs)):
         return False
     first = next(read_lines(Path(pairs)), "")
     return isinstance(first, str) and BAR in first and "\t" not in first
@@ -116,25 +118,6 @@ def read_barred(file: Path, data: "DataConfig") -> "Iterator[Row]":
             yield pair_of(line, [cell.strip() for cell in text.split(BAR)], references=False)
         else:
             yield text
-
-
-def align_chunk(
-    translator: "Translator", chunk: "list[Row]", name: str, account: Account
-) -> "Iterator[Sequence[Link]]":
-    """The links of each record; none for one that is no pair or too long, which is accounted for."""
-    from seqloom.data.corpus import Fault, Pair
-    from seqloom.runtime.word_alignment import align_words
-
-    pairs = [row for row in chunk if isinstance(row, Pair)]
-    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    found = iter(align_words(translator, *texts, warn=lambda message: None))
-    for row in chunk:
-        links = next(found) if isinstance(row, Pair) else None
-        if links is None:
-            account.exclude(name, row if isinstance(row, Fault) else Fault(TOO_LONG, row.line, ""))
-        else:
-            account.keep(1)
-        yield links or []
 
 
 def read_gold(file: Path) -> "list[Gold]":

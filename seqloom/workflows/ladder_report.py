@@ -131,7 +131,8 @@ def describe_run(folder: Path) -> dict[str, Any]:
         if event.get("event") == "valid" and isinstance(event["loss"], float)  # a loss that is no number is a word
     ]
     return {
-        "params": facts["params"], "minutes": facts["seconds"] / 60, "step": facts["step"], "epoch": facts["epoch"],
+        "params": facts["params"], "minutes": facts["seconds"] / 60, "step": facts["step"],
+        "epoch": facts.get("passes", facts["epoch"]),  # runs of older versions counted whole ones
         "tokens_per_second": median(speeds or [facts["tokens"] / facts["seconds"]]),
         "valid_loss": facts["valid_loss"] if math.isfinite(facts["valid_loss"]) else None,
         "weights": facts["weights"], "threads": config.train.threads, "precision": precision_of(config),

@@ -1,23 +1,18 @@
 """How probable a model finds the targets of a file: one row a pair, in order, and the perplexity of all of them."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.data.account import Account
-from seqloom.errors import DataError, UsageError
+from seqloom.errors import DataError
+from seqloom.workflows.given_pairs import refuse_unequal, show_pairs
 
 if TYPE_CHECKING:
-    from seqloom.config import DataConfig
-    from seqloom.data.corpus import CorpusSpec, Row
     from seqloom.runtime.scoring import Score
     from seqloom.runtime.translator import Translator
-
-CHUNK_PAIRS = 2048  # scored together: enough to sort by length, few enough to show results soon
-TOO_LONG = "longer than the model takes"
 
 
 @dataclass(frozen=True)
@@ -98,66 +93,29 @@ def score(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Summary:
     """Every record of PAIRS goes to `take`, in file order. Several folders are scored as an ensemble."""
-    from seqloom.data.corpus import CorpusSpec, checked_rows
+    from seqloom.data.corpus import CorpusSpec, Fault, checked_rows
+    from seqloom.runtime.scoring import score_pairs
     from seqloom.runtime.translator import Translator
 
     spec = CorpusSpec.parse(pairs, columns)
     translator = Translator.load_ensemble(folders, threads=threads, engine="torch")
     refuse_unequal(spec, translator.config.data)
     summary = Summary()
-    for chunk in chunks(checked_rows(spec, translator.config.data)):
-        for scored in score_chunk(translator, chunk, spec.name, summary, per_token):
-            take(scored)
+    for chunk in show_pairs(translator, checked_rows(spec, translator.config.data), score_pairs):
+        for row, found in chunk:
+            if found is not None:
+                scored = describe(translator, row.line, found, per_token)
+                summary.add(scored)
+                take(scored)
+            elif isinstance(row, Fault) and row.kind == "header":
+                summary.header = True
+            else:
+                summary.account.exclude(spec.name, row)
+                take(Scored(row.line))
         progress(summary.account.total)
     if not summary.account.kept:
         raise DataError(f"{pairs}: no pair could be scored.\n{summary.account.render()}")
     return summary
-
-
-def refuse_unequal(spec: "CorpusSpec", data: "DataConfig") -> None:
-    """Two files of different length are refused before the first row is printed: pairs may have shifted anywhere."""
-    from seqloom.data.corpus import usable_pairs
-    from seqloom.data.lines import STDIN
-
-    if spec.format != "parallel":
-        return
-    if STDIN in spec.files:
-        raise UsageError(
-            f"{spec.name}: two files are read twice, first for their lengths; standard input can be read only once. "
-            "Write it to a file and name that, or pipe source<TAB>target lines into a plain -."
-        )
-    for _ in usable_pairs(spec, data):
-        pass
-
-
-def chunks(rows: "Iterable[Row]") -> "Iterator[list[Row]]":
-    rows = iter(rows)
-    while chunk := list(islice(rows, CHUNK_PAIRS)):
-        yield chunk
-
-
-def score_chunk(
-    translator: "Translator", chunk: "list[Row]", name: str, summary: Summary, per_token: bool
-) -> Iterator[Scored]:
-    from seqloom.data.corpus import Fault, Pair
-    from seqloom.runtime.scoring import score_pairs
-
-    pairs = [row for row in chunk if isinstance(row, Pair)]
-    lines = [pair.line for pair in pairs]
-    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    scores = dict(zip(lines, score_pairs(translator, *texts, lines=lines, warn=lambda message: None), strict=True))
-    for row in chunk:
-        if isinstance(row, Fault) and row.kind == "header":
-            summary.header = True
-            continue
-        found = scores.get(row.line)
-        if found is None:
-            summary.account.exclude(name, row if isinstance(row, Fault) else Fault(TOO_LONG, row.line, ""))
-            yield Scored(row.line)
-        else:
-            scored = describe(translator, row.line, found, per_token)
-            summary.add(scored)
-            yield scored
 
 
 def describe(translator: "Translator", line: int, found: "Score", per_token: bool) -> Scored:

@@ -283,7 +283,8 @@ def finish(run: Run, loop: Loop, model: nn.Module, validation: Validation) -> di
     write_fast_form(run.out, run.tell)
     facts = {
         **known_facts(run, sum(p.numel() for p in model.parameters())),
-        "step": state.step, "epoch": state.epoch, "tokens": state.tokens, "seconds": round(loop.clock.seconds(), 1),
+        "step": state.step, "epoch": state.epoch, "passes": round(state.epoch + state.batch / len(loop.plan), 3),
+        "tokens": state.tokens, "seconds": round(loop.clock.seconds(), 1),
         "weights": chosen.name, "valid_loss": chosen.losses[chosen.name], "valid_scores": state.valid_scores,
         "limits": run_limits(config, loop.clock.budget), "finished": True,
     }  # fmt: skip

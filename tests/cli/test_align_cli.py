@@ -8,7 +8,7 @@ from seqloom.cli.app import main
 from seqloom.evaluate.alignment_error import measure_alignments, parse_gold
 from seqloom.runtime.translator import Translator
 from seqloom.runtime.word_alignment import align_words
-from seqloom.workflows import align as workflow
+from seqloom.workflows import given_pairs
 
 SOURCES = ["the cat", "a dog ran .", "on the mat"]
 TARGETS = ["le chat", "un chien .", "là"]
@@ -45,7 +45,7 @@ def pharaoh(links):
 
 
 def test_one_row_a_pair_in_order(align, file, expected, monkeypatch):
-    monkeypatch.setattr(workflow, "CHUNK_PAIRS", 2)
+    monkeypatch.setattr(given_pairs, "CHUNK_PAIRS", 2)
     assert align(file(PAIRS)) == (0, [pharaoh(links) for links in expected], "")
     assert any(expected)
 
@@ -58,7 +58,7 @@ def test_a_line_that_is_no_pair_has_an_empty_row(align, file, expected):
     assert rows == [pharaoh(expected[0]), "", "", pharaoh(expected[1]), pharaoh(expected[2])]
     assert "kept 3 of 5 pairs" in err
     assert "missing column: 1 (line 2)" in err
-    assert "longer than the model takes: 1 (line 3)" in err
+    assert "longer than the model takes: 1 (line 3): a " in err
 
 
 def test_forms_of_pairs(align, file):
@@ -69,6 +69,15 @@ def test_forms_of_pairs(align, file):
     code, barred, err = align(file("the cat ||| le chat\nno bar\na ||| b ||| c\n", "y.src-tgt"))
     assert (code, barred) == (0, [rows[0], "", ""])
     assert "kept 1 of 3 pairs" in err
+
+
+def test_bars_in_a_table_are_text(align, file):
+    """What the name says a file is comes before what its first line looks like."""
+    json_lines = '{"source": "a ||| b", "target": "c"}\n{"source": "the cat", "target": "le chat"}\n'
+    for text, name in ((json_lines, "x.jsonl"), ("a ||| b,c\nthe cat,le chat\n", "x.csv")):
+        code, rows, err = align(file(text, name))
+        assert (code, len(rows), rows[1]) == (0, 2, align(file(PAIRS))[1][0]), err
+        assert "left out" not in err
 
 
 def test_a_transformer(align, file, random_model):
@@ -118,7 +127,7 @@ def test_broken_gold_is_named_before_anything_is_aligned(gold, said, align, file
 
 
 def test_two_files_that_do_not_fit_are_refused_before_anything_is_printed(align, file, monkeypatch):
-    monkeypatch.setattr(workflow, "CHUNK_PAIRS", 1)
+    monkeypatch.setattr(given_pairs, "CHUNK_PAIRS", 1)
     code, rows, err = align(f"{file('a', 'x.en')},{file('a' + chr(10) + 'b', 'x.fr')}")
     assert (code, rows) == (3, [])
     assert "the two files differ in length from line 2 on" in err

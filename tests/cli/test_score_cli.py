@@ -11,7 +11,7 @@ import pytest
 from seqloom.cli.app import main
 from seqloom.runtime.scoring import log_probs, score_pairs
 from seqloom.runtime.translator import Translator
-from seqloom.workflows import score as workflow
+from seqloom.workflows import given_pairs
 
 SOURCES = ["the cat", "a dog ran", "on the mat", "cat"]
 TARGETS = ["le chat", "un chien", "là", "x y z"]
@@ -43,7 +43,7 @@ def file(tmp_path):
 
 
 def test_one_row_a_pair_in_order(score, translator, file, monkeypatch):
-    monkeypatch.setattr(workflow, "CHUNK_PAIRS", 3)
+    monkeypatch.setattr(given_pairs, "CHUNK_PAIRS", 3)
     code, rows, err = score(file(PAIRS))
     expected = score_pairs(translator, SOURCES, TARGETS)
     assert code == 0
@@ -58,7 +58,7 @@ def test_one_row_a_pair_in_order(score, translator, file, monkeypatch):
 
 
 def test_a_line_that_cannot_be_scored_keeps_its_place(score, translator, file, monkeypatch):
-    monkeypatch.setattr(workflow, "CHUNK_PAIRS", 2)
+    monkeypatch.setattr(given_pairs, "CHUNK_PAIRS", 2)
     long = "x" * 31
     text = f"the cat\tle chat\n\nno tab\ncat\t \n{long}\tx\na\tb\tc\na dog ran\tun chien\n".encode() + b"caf\xe9\tx\n"
     code, rows, err = score(file(text))
@@ -72,7 +72,7 @@ def test_a_line_that_cannot_be_scored_keeps_its_place(score, translator, file, m
     for reason in (
         "missing column: 2 (lines 2, 3)",
         "empty side: 1 (line 4)",
-        "longer than the model takes: 1 (line 5)",
+        "longer than the model takes: 1 (line 5): a source of 31 tokens; the model takes 30 in one piece",
         "extra column: 1 (line 6)",
         "invalid UTF-8: 1 (line 8)",
         "2 pairs, log-probability",

@@ -31,6 +31,7 @@ ODD_SHAPES: list[dict[str, Any]] = [  # other depths and widths of the two sides
     {"kind": "rnn", "bidirectional": False, "reverse_source": True, "attention": "none", "layers": 2, "cell": "lstm"},
     {"kind": "rnn", "bidirectional": False, "reverse_source": True, "attention": "bilinear", "encoder_width": 6},
     {"kind": "rnn", "attention": "none", "feed_context": True, "encoder_width": 6, "layers": 1},
+    {"kind": "rnn", "embed_scale": False, "embed_size": 6, "layers": 1},
     {"kind": "rnn", "maxout": 5, "tied": False, "embed_size": 6, "layers": 1, "init_range": 0.5},
     {"kind": "transformer", "layers": 2, "decoder_layers": 1},
 ]

@@ -37,7 +37,7 @@ TEXTS = ["a small cat sat on the mat", "the dog ran", "un petit chat dort", "a"]
 SMALL = "model.width=8 model.heads=2 model.ffn_size=12 model.layers=1 data.max_tokens=30 text.tokenizer=char"
 SHAPES = [  # tracing takes seconds: few every day
     "model.kind=transformer model.norm=pre model.decoder_layers=2",
-    "model.kind=rnn model.cell=gru model.attention=additive model.bidirectional=true",
+    "model.kind=rnn model.cell=gru model.attention=additive model.bidirectional=true model.embed_scale=false",
     "model.kind=rnn model.cell=lstm model.attention=none model.bidirectional=false data.reverse_source=true",
 ]
 MORE_SHAPES = [

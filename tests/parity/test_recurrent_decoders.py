@@ -98,6 +98,18 @@ def test_luong(cell: str, attention: str) -> None:
             torch.testing.assert_close(trace["decoder.attention"][i][row, 0, : len(alpha)], alpha)
 
 
+@pytest.mark.parametrize("setting", ["model.attention=none", "model.decoder=luong", "model.decoder=bahdanau"])
+def test_unscaled_words_are_those_of_a_longer_table(setting: str) -> None:
+    """embed_scale = true: every word vector, of both sides, times sqrt(E)."""
+    scaled, plain = (build("model.tied=false", setting, f"model.embed_scale={word}") for word in ("true", "false"))
+    plain.load_state_dict(scaled.state_dict())
+    with torch.no_grad():
+        for table in (plain.source_table, plain.target_table):
+            table.weight *= EMBED**0.5
+    found = [model.hidden(TARGET, model.encode(SOURCE, SOURCE != PAD)) for model in (scaled, plain)]
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize("settings", ["luong gru bilinear", "bahdanau lstm additive", "bahdanau gru_fused gaussian"])
 def test_late_products_change_no_gradient(settings: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole model, two layers, against autograd alone."""

@@ -238,6 +238,10 @@ RNN, TRANSFORMER = "for model.kind = rnn, and here it is {}", "for model.kind = 
     [
         (["model.cell=lstm"], {"model.cell=lstm": RNN.format("transformer")}),
         (["model.kind=rnn", "model.heads=2", "model.cell=lstm"], {"model.heads=2": TRANSFORMER.format("rnn")}),
+        (
+            ["model.kind=rnn", "model.attention=none", "model.decoder=luong"],
+            {"model.decoder=luong": "for networks with attention, and here model.attention = none"},
+        ),
         (["data.reverse_source=false", "train.seed=3"], {"data.reverse_source=false": RNN.format("transformer")}),
         (
             ["task.name=language", "model.kind=gpt", "model.attention=dot", "model.heads=2", "task.window=9"],

@@ -28,6 +28,7 @@ SHAPES = [
     {"attention": "none", "feed_context": True, "cell": "gru", "layers": 2, "encoder_width": 6},
     {"attention": "none", "embed_size": 6, "cell": "gru_fused", "layers": 2},
     {"maxout": 5, "tied": False, "embed_size": 6},
+    {"embed_scale": False, "embed_size": 6},
     {"decoder_layers": 3, "embed_size": 6, "decoder": "luong", "cell": "lstm"},
 ]
 SOURCE = torch.tensor([[5, 7, 4, 2, 0], [9, 2, 0, 0, 0], [6, 6, 10, 8, 2]])

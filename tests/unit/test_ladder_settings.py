@@ -38,6 +38,7 @@ def test_a_setting_that_would_make_rungs_the_same_is_refused(rungs: str, overrid
         ("rnn,lstm", "train.learning_rate=1e-3"),
         ("lstm,gru", "model.layers=2"),
         ("rnnsearch-bilinear,luong", "model.attention=dot"),
+        ("lstm,luong", "model.decoder=bahdanau"),  # a fixed vector has no such decoder
         ("lstm,transformer", "model.cell=rnn"),  # the Transformer has no cell: nothing becomes the same
         ("rnn,lstm", "model.cell"),  # no setting at all: load_config says so
     ],

@@ -45,9 +45,9 @@ def test_nothing_is_lost(text):
     "text", ["." * 10**6, "a" * 10**6, ".)" * 500_000, "." + ")" * 10**6, "a. " * 300_000, "\n" * 10**6]
 )
 def test_a_hostile_megabyte_is_split_at_once(text):
-    start = time.perf_counter()
+    start = time.process_time()
     split_sentences(text)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize(

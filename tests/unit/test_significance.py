@@ -111,6 +111,6 @@ def test_blocks_change_nothing(monkeypatch):
 
 def test_a_thousand_resamples_of_a_thousand_sentences_are_quick(references):
     measured = measure(noisy(references * 10, 0.2, 4), [[reference] for reference in references * 10])
-    start = time.perf_counter()
+    start = time.process_time()
     estimate(measured)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
