@@ -76,7 +76,8 @@ class TransformerEncoder(nn.Module):
 
 
 def initialise(model: nn.Module, sizes: TransformerSizes) -> None:
-    """Small matrices, zero biases: each block begins near the identity, which lets post-norm learn fast.
+    """Small matrices, zero biases: each block begins near the identity, which lets post-norm learn fast. An output of
+    its own (nn/embed.py) keeps its rows of length 1.
 
     0.32 D^-1/2 is the 0.02 of BERT and Marian at the width of 256, a third of Glorot's; docs/log.md has both.
     """

@@ -26,7 +26,7 @@ class Score(nn.Module):
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
         super().__init__()
 
-    def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Any:
+    def project_keys(self, annotations: Float[Tensor, "B S C"]) -> Any:
         return annotations
 
     def forward(self, query: Float[Tensor, "B W Q"], keys: Any, linear: Linear = multiply) -> Float[Tensor, "B W S"]:
@@ -92,7 +92,7 @@ class BilinearScore(Score):
         super().__init__(query_size, key_size, width)
         self.M = nn.Linear(key_size, query_size, bias=False)
 
-    def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Float[Tensor, "B S Q"]:
+    def project_keys(self, annotations: Float[Tensor, "B S C"]) -> Float[Tensor, "B S Q"]:
         """M k / sqrt(Q), once a sentence."""
         return self.M(annotations) / self.M.out_features**0.5
 
@@ -111,7 +111,7 @@ class AdditiveScore(Score):
         self.W_k = nn.Linear(key_size, width)
         self.w = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
-    def project_keys(self, annotations: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A"]:
+    def project_keys(self, annotations: Float[Tensor, "B S C"]) -> Float[Tensor, "B S A"]:
         """W_k k + b, once a sentence."""
         return self.W_k(annotations)
 
