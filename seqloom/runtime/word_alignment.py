@@ -5,7 +5,7 @@
     link v-w  where v = argmax b(w, .)  and  b(w, v) / sum_v' b(w, v') >= LEAST
 
 The look for a target piece is the one that predicts it; of a Transformer the mean of the upper layers and their heads.
-Words stand between blanks of ASCII, as other tools count them. docs/how-to/align-words.md tells what was tried.
+Words stand between blanks of ASCII, as other tools count them. docs/log.md tells what was tried.
 """
 
 import re
