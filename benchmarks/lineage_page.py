@@ -81,9 +81,12 @@ def write(page: str, test: str) -> None:
     document = gather(rungs, files, names)
     pictures = draw_charts(document)
     blocks = make_blocks(document, list(pictures))
-    machines = {name: describe_machine(kept["machine"]) for name, kept in files.items()}
-    if len(set(machines.values())) > 1:
-        blocks[1:1] = [Text("Rungs ran on several machines. " + " ".join(f"{n}: {m}" for n, m in machines.items()))]
+    machines: dict[str, list[str]] = {}
+    for rung in rungs:
+        machines.setdefault(describe_machine(files[rung.name]["machine"]), []).append(rung.name)
+    if len(machines) > 1:
+        told = (f"{', '.join(names)}: {machine}" for machine, names in machines.items())
+        blocks[1:1] = [Text("Rungs ran on several machines. " + " ".join(told))]
     (folder / "report.md").write_text(to_markdown(title_of(document), blocks), "utf-8")
     for name, picture in pictures.items():
         (folder / name).write_bytes(picture)
