@@ -56,6 +56,7 @@ def align(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Aligned:
     """The links of every record of PAIRS go to `take`, in file order."""
+    from seqloom.data.lines import Fault
     from seqloom.runtime.translator import Translator
     from seqloom.runtime.word_alignment import align_words
 
@@ -67,14 +68,15 @@ def align(
         check_golds(rows, golds, pairs, str(gold))
     aligned, found = Aligned(), []
     for chunk in show_pairs(translator, rows, align_words):
-        for row, links in chunk:
-            if links is None:
-                aligned.account.exclude(pairs, row)
+        for _, outcome in chunk:
+            if isinstance(outcome, Fault):
+                aligned.account.exclude(pairs, outcome)
             else:
                 aligned.account.keep(1)
-            take(links or [])
+            links = [] if isinstance(outcome, Fault) else outcome
+            take(links)
             if golds is not None:
-                found.append(links or [])
+                found.append(links)
         progress(aligned.account.total)
     if not aligned.account.kept:
         raise DataError(f"{pairs}: no pair could be aligned.\n{aligned.account.render()}")

@@ -8,7 +8,7 @@ from seqloom.errors import UsageError
 
 if TYPE_CHECKING:
     from seqloom.config import DataConfig
-    from seqloom.data.corpus import CorpusSpec, Row
+    from seqloom.data.corpus import CorpusSpec, Fault, Row
     from seqloom.runtime.inputs import Warn
     from seqloom.runtime.translator import Translator
 
@@ -33,8 +33,8 @@ class Find(Protocol[Found]):
 
 def show_pairs(
     translator: "Translator", rows: "Iterable[Row]", find: Find[Found]
-) -> "Iterator[list[tuple[Row, Found | None]]]":
-    """Chunks of rows, each row with what was found for it; in its place a Fault, and nothing, where there is none."""
+) -> "Iterator[list[tuple[int, Found | Fault]]]":
+    """Chunks of rows: the line of each, and what was found for it, or the Fault for which nothing was."""
     rows = iter(rows)
     while chunk := [*islice(rows, CHUNK_PAIRS)]:
         yield [*show_chunk(translator, chunk, find)]
@@ -42,7 +42,7 @@ def show_pairs(
 
 def show_chunk(
     translator: "Translator", chunk: "Sequence[Row]", find: Find[Found]
-) -> "Iterator[tuple[Row, Found | None]]":
+) -> "Iterator[tuple[int, Found | Fault]]":
     from seqloom.data.corpus import Fault, Pair
 
     pairs = [row for row in chunk if isinstance(row, Pair)]
@@ -58,11 +58,12 @@ def show_chunk(
     )
     reasons = iter(told)
     for row in chunk:
-        result = next(found) if isinstance(row, Pair) else None
-        if isinstance(row, Pair) and result is None:
-            yield Fault(TOO_LONG, row.line, next(reasons).partition(": ")[2]), None
+        if isinstance(row, Fault):
+            yield row.line, row
+        elif (result := next(found)) is not None:
+            yield row.line, result
         else:
-            yield row, result
+            yield row.line, Fault(TOO_LONG, row.line, next(reasons).partition(": ")[2])
 
 
 def refuse_unequal(spec: "CorpusSpec", data: "DataConfig") -> None:

@@ -102,16 +102,16 @@ def score(
     refuse_unequal(spec, translator.config.data)
     summary = Summary()
     for chunk in show_pairs(translator, checked_rows(spec, translator.config.data), score_pairs):
-        for row, found in chunk:
-            if found is not None:
-                scored = describe(translator, row.line, found, per_token)
+        for line, found in chunk:
+            if not isinstance(found, Fault):
+                scored = describe(translator, line, found, per_token)
                 summary.add(scored)
                 take(scored)
-            elif isinstance(row, Fault) and row.kind == "header":
+            elif found.kind == "header":
                 summary.header = True
             else:
-                summary.account.exclude(spec.name, row)
-                take(Scored(row.line))
+                summary.account.exclude(spec.name, found)
+                take(Scored(line))
         progress(summary.account.total)
     if not summary.account.kept:
         raise DataError(f"{pairs}: no pair could be scored.\n{summary.account.render()}")
