@@ -51,7 +51,8 @@ def make_blocks(document: Document, pictures: Sequence[str]) -> list[Block]:
     if done_rows(document):
         blocks += [Heading(f"{metric} by source length"), length_table(document)]
         blocks += [Heading("What each rung cost"), Text(MFU), cost_table(document)]
-    blocks += [Heading("The papers"), Text(PAPERS), papers_table(document)]
+    if (papers := papers_table(document)).rows:  # rungs of one's own stand beside none
+        blocks += [Heading("The papers"), Text(PAPERS), papers]
     blocks += [Heading("The rungs, and what each changed in the step before it"), recipe_table(document)]
     return blocks
 
@@ -195,9 +196,12 @@ def cost_table(document: Document) -> Table:
 
 
 def papers_table(document: Document) -> Table:
+    """What was published beside the rungs of this ladder."""
+    rungs = {row["name"] for row in document["rungs"]}
     rows = [
         [row["rung"], row["system"], f"{row['bleu']:g}", row["metric"], row["data"], row["source"]]
         for row in document["published"]
+        if row["rung"] in rungs
     ]
     return Table(["beside", "system", "score", "metric", "data", "source"], rows, frozenset({0, 1, 3, 4, 5}))
 

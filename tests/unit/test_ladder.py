@@ -131,6 +131,13 @@ def test_what_is_said_of_the_papers_holds_beside_a_ladder_on_the_same_data():
     assert step_table(document(row("lstm"))).head[-1] == "published"
 
 
+def test_papers_stand_beside_the_rungs_that_are_there():
+    shown = to_markdown("x", make_blocks(document(row("luong")), []))
+    assert "| luong | global attention, input feeding | 18.1 |" in shown
+    assert "Vaswani" not in shown
+    assert "The papers" not in to_markdown("x", make_blocks(document(row("mine")), []))
+
+
 def test_a_page_escapes_what_a_name_may_hold():
     blocks = [Heading("a < b"), Text("x & y"), Table(["a|b", "n"], [["<i>", "1"]]), Picture("p.png", 'the "chart"')]
     markdown = to_markdown("T", blocks)
