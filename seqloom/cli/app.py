@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
+from itertools import pairwise
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ VERBS = {
     "demo": "Train, measure and try a model in a few minutes, without any data of your own.",
 }
 
+FRACTION = re.compile(r"[+-]?\d*\.\d*(e[+-]?\d+)?", re.IGNORECASE)
 ABOUT = "Seqloom: a two-column file becomes a trained, measured, translating model."
 
 EXAMPLES = """\
@@ -112,6 +114,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     try:
         refuse_unknown_verb(tokens[:1])
         app = build_app(in_full=tokens[:1])
+        refuse_fractions(tokens, app)
         code = app(hyphen_as_file(tokens, app), result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code or 0
@@ -130,15 +133,36 @@ def refuse_unknown_verb(first: Sequence[str]) -> None:
             raise UsageError(f"{word}: no such command.{did_you_mean(word, VERBS)} Commands: {', '.join(VERBS)}.")
 
 
+def parameters_of(tokens: Sequence[str], app: App) -> list[inspect.Parameter]:
+    """Of the command that these words call; none where there is no such command."""
+    verb = app[tokens[0]] if tokens and tokens[0] in VERBS else None
+    if verb is not None and len(tokens) > 1 and not tokens[1].startswith("-") and tokens[1] in verb:
+        verb = verb[tokens[1]]  # `vectors train`
+    if verb is None or verb.default_command is None:
+        return []
+    return [*inspect.signature(verb.default_command).parameters.values()]
+
+
+def option_of(parameter: inspect.Parameter) -> str:
+    return "--" + parameter.name.strip("_").replace("_", "-")
+
+
+def refuse_fractions(tokens: Sequence[str], app: App) -> None:
+    """`--beam 2.5`: cyclopts would round it."""
+    whole = {option_of(p) for p in parameters_of(tokens, app) if p.annotation in (int, int | None)}
+    for word, after in pairwise([*tokens, ""]):
+        name, equals, value = word.partition("=")
+        number = value if equals else after
+        if name in whole and FRACTION.fullmatch(number):
+            raise UsageError(f"{name} {number}: want a whole number.")
+
+
 def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
     """A lone `-` is a file, as in other tools: cyclopts takes it for an option unless it stands behind `--` or `=`."""
-    verb = app[tokens[0]] if tokens and tokens[0] in VERBS and "-" in tokens and "--" not in tokens else None
-    if verb is not None and not tokens[1].startswith("-") and tokens[1] in verb:
-        verb = verb[tokens[1]]  # `vectors train -`
-    if verb is None or verb.default_command is None:
+    parameters = parameters_of(tokens, app)
+    if "-" not in tokens or "--" in tokens or not parameters:
         return list(tokens)
-    parameters = inspect.signature(verb.default_command).parameters.values()
-    flags = {"--" + p.name.strip("_").replace("_", "-") for p in parameters if p.default is False}
+    flags = {option_of(p) for p in parameters if p.default is False}
     words: list[str] = []
     files: list[str] = []
     for token in tokens:

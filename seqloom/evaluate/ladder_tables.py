@@ -7,6 +7,7 @@ from typing import Any
 from seqloom.evaluate.ladder_pages import Block, Heading, Picture, Table, Text
 from seqloom.evaluate.ladder_papers import CAPTIONS
 from seqloom.evaluate.metrics import NAMES
+from seqloom.evaluate.searched import describe_search
 
 SCORES_CHART, LENGTH_CHART, LOSS_CHART = "scores-by-rung.png", "scores-by-length.png", "loss-by-minutes.png"
 SAYS = {
@@ -83,7 +84,8 @@ def introduce(document: Document) -> list[Block]:
 
 def describe_tokenizer(row: Row) -> str:
     text = row["tokenizer"]
-    own = "" if text["joint"] else f"; the target's: {text['target_tokenizer']}, {text['target_vocab_size']:,}"
+    kind = text["tokenizer"] if text["target_tokenizer"] == "same" else text["target_tokenizer"]
+    own = "" if text["joint"] else f"; the target's: {kind}, {text['target_vocab_size']:,}"
     threads = f"{row['threads']} thread{'s' * (row['threads'] != 1)}"
     pieces = f"{text['tokenizer']}, {text['vocab_size']:,} tokens{own}"
     return f", {threads}, products in {row['precision']}, one tokenizer for all ({pieces})"
@@ -123,20 +125,19 @@ def step_cells(row: Row, main: str) -> list[str]:
 
 def legend(document: Document) -> list[Block]:
     done = done_rows(document)
-    lines = [*describe_search(done)]
+    lines = [*searched(done)]
     lines.append("The step is measured on the same sentences (paired bootstrap); * is significant at 0.05.")
     lines += [f"{NAMES[name]}: {done[0]['beam'][name]['signature']}." for name in shown_metrics(document) if done]
     lines.append(describe_machine(document["machine"]))
     return [Text(" ".join(lines)), *(Text(note) for note in notes(document))]
 
 
-def describe_search(done: Sequence[Row]) -> list[str]:
+def searched(done: Sequence[Row]) -> list[str]:
     """The options that held, a sentence for each choice of them: recipes of one's own may have their own penalty."""
     rungs: dict[str, list[str]] = {}
     for row in done:
-        search = row["beam"]["search"]
-        rungs.setdefault(f"Beam {search['beam']}, length penalty {search['length_penalty']:g}", []).append(row["name"])
-    return [f"{options}{named(names, done)}." for options, names in rungs.items()]
+        rungs.setdefault(describe_search(row["beam"]["search"]), []).append(row["name"])
+    return [f"{options[0].upper()}{options[1:]}{named(names, done)}." for options, names in rungs.items()]
 
 
 def notes(document: Document) -> list[str]:

@@ -2,6 +2,7 @@
 
 from seqloom.evaluate.metrics import LOWER_IS_BETTER, NAMES
 from seqloom.evaluate.report import Bad, Bucket, Report, Rival
+from seqloom.evaluate.searched import describe_search
 from seqloom.evaluate.significance import Difference, Estimate
 
 LONGEST_SHOWN = 300  # characters of a text
@@ -27,7 +28,7 @@ def render_head(report: Report) -> str:
         head += f" from {report.lines:,} lines (lines of the same source are its references)"
     if "sentences_per_second" in report.about:
         speed = report.about["sentences_per_second"]
-        head += f", translated with beam {report.about['beam']} at {speed:,.1f} sentences/s"
+        head += f", translated with {describe_search(report.about['search'])}, at {speed:,.1f} sentences/s"
     return head
 
 

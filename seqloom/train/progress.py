@@ -119,6 +119,7 @@ class PlainLines(Progress):
             self.write_waiting()
 
     def message(self, text: str) -> None:
+        self.write_waiting()  # what was done before it
         print(text, file=self.stream, flush=True)
 
     def close(self) -> None:

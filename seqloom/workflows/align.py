@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.data.account import Account
 from seqloom.errors import DataError
-from seqloom.workflows.given_pairs import refuse_unequal, show_pairs
+from seqloom.workflows.given_pairs import HEADER, refuse_unequal, show_pairs
 
 if TYPE_CHECKING:
     from seqloom.config import DataConfig
@@ -24,11 +24,14 @@ class Aligned:
 
     account: Account = field(default_factory=Account)
     errors: "dict[str, Estimate]" = field(default_factory=dict)
+    header: bool = False
 
     def render(self) -> str:
         from seqloom.evaluate.render import interval, table
 
-        blocks = [f"{self.account.render()}\nwhat is left out has an empty row"] if self.account.excluded else []
+        blocks = [HEADER] if self.header else []
+        if self.account.excluded:
+            blocks.append(f"{self.account.render()}\nwhat is left out has an empty row")
         if self.errors:
             names = {"aer": "alignment error rate (-)", "precision": "precision (+)", "recall": "recall (+)"}
             rows = [[names[name], f"{found.score:.2f}", interval(found)] for name, found in self.errors.items()]
@@ -62,11 +65,12 @@ def align(
 
     golds = read_gold(gold) if gold is not None else None
     translator = Translator.load(folder, threads=threads, engine="torch")
-    rows: Iterable[Row] = read_records(pairs, columns, translator.config.data)
+    aligned = Aligned()
+    rows: Iterable[Row] = read_records(pairs, columns, translator.config.data, aligned)
     if golds is not None:
         rows = [*rows]
         check_golds(rows, golds, pairs, str(gold))
-    aligned, found = Aligned(), []
+    found = []
     for chunk in show_pairs(translator, rows, align_words):
         for _, outcome in chunk:
             if isinstance(outcome, Fault):
@@ -85,8 +89,8 @@ def align(
     return aligned
 
 
-def read_records(pairs: str, columns: str | None, data: "DataConfig") -> "Iterator[Row]":
-    """The pairs and faults, a header aside; what is refused is refused before the first of them."""
+def read_records(pairs: str, columns: str | None, data: "DataConfig", aligned: Aligned) -> "Iterator[Row]":
+    """The pairs and faults, a header aside, which is noted; what is refused is refused before the first of them."""
     from seqloom.data.corpus import CorpusSpec, Fault, checked_rows
 
     if is_barred(pairs) and columns is None:
@@ -96,7 +100,9 @@ def read_records(pairs: str, columns: str | None, data: "DataConfig") -> "Iterat
         refuse_unequal(spec, data)
         rows = checked_rows(spec, data)
     for row in rows:
-        if not (isinstance(row, Fault) and row.kind == "header"):
+        if isinstance(row, Fault) and row.kind == "header":
+            aligned.header = True
+        else:
             yield row
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CHUNK_PAIRS = 2048  # shown together: enough to sort by length, few enough to see results soon
 TOO_LONG = "longer than the model takes"
+HEADER = "line 1 names the columns: it is no pair and has no row"
 Found = TypeVar("Found", covariant=True)
 
 

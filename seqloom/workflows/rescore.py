@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 Progress = Callable[[int], None]
 CHUNK_SOURCES = 50  # whose candidates are scored together
+MOST_WEIGHT = 1e9
 TUNE = "NBEST,SOURCE,REFERENCE"
 
 
@@ -68,7 +69,7 @@ class Gain:
         change = self.difference
         notes = [
             f"difference {change.difference:+.2f} ({interval(change)}), p = {change.p_value:.3f}",
-            "oracle: the candidate of the highest sentence BLEU in each list",
+            "oracle: the candidate of the highest sentence BLEU in each list, or what is above where that is better",
             f"BLEU: {self.scores['after'].signature}",
         ]
         return "\n".join([table([["", "BLEU", "95 % interval"], *rows]), *notes])
@@ -112,8 +113,8 @@ def check_weight(weight: float | None, tune: str | None, reference: Path | None,
     """Before anything is read: where the weight comes from must be clear."""
     if weight is not None and tune is not None:
         raise UsageError(f"--weight {weight:g} and --tune {tune}: give the weight, or what to tune it on, not both.")
-    if weight is not None and not 0 <= weight < float("inf"):
-        raise UsageError(f"--weight {weight:g}: want 0 (their score alone) or more.")
+    if weight is not None and not 0 <= weight <= MOST_WEIGHT:  # also refuses nan
+        raise UsageError(f"--weight {weight:g}: want 0 (their score alone) to {MOST_WEIGHT:g}.")
     if mean and weight is None:
         raise UsageError("--mean goes with --weight: tuning tries both, the sum and the mean.")
     if weight is None and tune is None and reference is None:
@@ -182,14 +183,14 @@ def score_candidates(translator: "Translator", given: NBest, say: Say, progress:
     if refused:
         say(
             f"{given.name}: {refused:,} of {len(given.log_probs):,} candidates or their sources are longer than the "
-            "model takes, or the source is empty: each counts as the least probable of its list."
+            "model takes, or the source is empty: each counts as less probable than all others of its list."
         )
 
 
 def or_least(log_probs: list[float | None]) -> list[float]:
-    """What is missing counts as the least of the others; where all are missing all count alike: their score decides."""
-    least = min((value for value in log_probs if value is not None), default=0.0)
-    return [least if value is None else value for value in log_probs]
+    """What is missing counts as less than all others; where all are missing all count alike: their score decides."""
+    least = min((value for value in log_probs if value is not None), default=1.0)
+    return [least - 1 if value is None else value for value in log_probs]
 
 
 def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
@@ -198,10 +199,11 @@ def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
 
     bleu = measure_candidates(dev, translator)
     lists = dev.lists(mean=False)
-    before, bound = bleu.score_of(choose(lists, 0.0)), bleu.score_of(oracle(lists, bleu))
+    before = bleu.score_of(choose(lists, 0.0))
     tuned = {mean: tune_weight(dev.lists(mean), bleu) for mean in (False, True)}
     mean = tuned[True][1] > tuned[False][1]
     weight, after = tuned[mean]
+    bound = max(after, bleu.score_of(oracle(lists, bleu)))
     what = "mean log-probability of a token" if mean else "log-probability"
     change = f"BLEU {before:.2f} -> {after:.2f} there, oracle {bound:.2f}"
     say(f"weight {weight:.12g} of the {what}, tuned on {dev.name}: {change}")
@@ -232,7 +234,9 @@ def measure_gain(given: NBest, weight: Weight, translator: "Translator") -> Gain
 
     bleu = measure_candidates(given, translator)
     lists = given.lists(weight.mean)
-    chosen = {"before": choose(lists, 0.0), "after": choose(lists, weight.value), "oracle": oracle(lists, bleu)}
+    chosen = {"before": choose(lists, 0.0), "after": choose(lists, weight.value)}
+    # The best sentences alone need not make the best corpus.
+    chosen["oracle"] = max([oracle(lists, bleu), *chosen.values()], key=bleu.score_of)
     measured = {name: replace(bleu, statistics=bleu.statistics[places]) for name, places in chosen.items()}
     change = compare({"bleu": measured["after"]}, {"bleu": measured["before"]})
     return Gain(estimate(measured), change["bleu"])

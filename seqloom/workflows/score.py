@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.data.account import Account
 from seqloom.errors import DataError
-from seqloom.workflows.given_pairs import refuse_unequal, show_pairs
+from seqloom.workflows.given_pairs import HEADER, refuse_unequal, show_pairs
 
 if TYPE_CHECKING:
     from seqloom.runtime.scoring import Score
@@ -62,7 +62,7 @@ class Summary:
         self.num_tokens += scored.num_tokens
 
     def render(self) -> str:
-        lines = ["line 1 names the columns: it is no pair and has no row"] if self.header else []
+        lines = [HEADER] if self.header else []
         if self.account.excluded:
             lines.append(f"{self.account.render()}\nwhat is left out is nan in its row")
         lines.append(

@@ -65,7 +65,9 @@ def test_forms_of_pairs(align, file):
     rows = align(file(PAIRS))[1]
     assert align(f"{file(chr(10).join(SOURCES), 'x.en')},{file(chr(10).join(TARGETS), 'x.fr')}")[1] == rows
     assert align(file(PAIRS.replace("\t", "  ||| "), "x.src-tgt"))[1] == rows
-    assert align(file("source\ttarget\n" + PAIRS))[1] == rows
+    _, found, err = align(file("source\ttarget\n" + PAIRS))
+    assert found == rows
+    assert err == "line 1 names the columns: it is no pair and has no row\n"
     code, barred, err = align(file("the cat ||| le chat\nno bar\na ||| b ||| c\n", "y.src-tgt"))
     assert (code, barred) == (0, [rows[0], "", ""])
     assert "kept 1 of 3 pairs" in err

@@ -78,6 +78,10 @@ def test_every_parameter_is_explained(verb):
         ("info", "requires an argument"),
         ("train pairs.tsv --otu x", "Did you mean --out"),
         ("translate x --beam five", "five"),
+        ("translate x --beam 2.5", "--beam 2.5: want a whole number."),
+        ("translate x --n-best=.5", "--n-best .5: want a whole number."),
+        ("train x --out y --seed 1.", "--seed 1.: want a whole number."),
+        ("vectors train x --out y --size 9.5", "--size 9.5: want a whole number."),
         ("--nonsense", "--nonsense"),
     ],
 )

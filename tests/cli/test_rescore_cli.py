@@ -121,6 +121,20 @@ def test_bleu_before_after_and_oracle(rescore, files, ours):
     assert "weight" not in err
 
 
+def test_the_oracle_is_never_below_what_was_found(rescore, files, monkeypatch):
+    """The best sentence of each list need not make the best corpus."""
+    monkeypatch.setattr(
+        "seqloom.runtime.rescoring.oracle", lambda lists, bleu: [part.stop - 1 for part in lists.parts()]
+    )
+    _, _, err = rescore("--reference", files() / "reference")
+    shown = {
+        line.split()[0]: float(line.split()[1]) for line in err.splitlines() if line.split()[0] in ("after", "oracle")
+    }
+    assert shown["oracle"] >= shown["after"] > 0
+    after, bound = re.search(r"-> (\S+) there, oracle (\S+)$", err, re.M).groups()
+    assert float(bound) >= float(after)
+
+
 def test_the_weight_is_tuned_on_another_list(rescore, files, ours, translator):
     """There the reference is what our model likes best, and what they like least."""
     texts = ["le chat dort là .", "un petit chien là .", "là le petit chat .", "un chien dort là ."]
@@ -181,7 +195,7 @@ def test_what_the_model_cannot_take_counts_as_the_least(rescore, files, ours):
     _, rows, err = rescore("--weight", 0.01, "--n-best")
     assert "3 of 5 candidates or their sources are longer than the model takes" in err
     value = {row.split(" ||| ")[1]: float(row.split("seqloom=")[1].split()[0]) for row in rows}
-    assert value[long] == min(value["le chat"], value["un chien"]) < 0
+    assert value[long] == pytest.approx(min(value["le chat"], value["un chien"]) - 1, abs=1e-5)
     assert value["a"] == value["b"] == 0
     assert [row.split(" ||| ")[1] for row in rows][3:] == ["b", "a"]
 
@@ -201,9 +215,10 @@ def test_costs_are_doubted(rescore, files):
             "no weight: give it with --weight X, or tune it on another list with --tune NBEST,SOURCE,REFERENCE",
         ),
         ({}, ["--weight", "1", "--tune", "a,b,c"], 2, "not both"),
-        ({}, ["--weight", "-1"], 2, "--weight -1: want 0 (their score alone) or more"),
+        ({}, ["--weight", "-1"], 2, "--weight -1: want 0 (their score alone) to 1e+09"),
         ({}, ["--weight", "nan"], 2, "--weight nan: want 0"),
         ({}, ["--weight", "inf"], 2, "--weight inf: want 0"),
+        ({}, ["--weight", "1e308"], 2, "--weight 1e+308: want 0"),
         ({}, ["--mean", "--tune", "a,b,c"], 2, "--mean goes with --weight"),
         ({}, ["--tune", "a,b"], 2, "--tune a,b: 2 file(s); want three with commas between them"),
         ({}, ["--tune", "no,such,file"], 2, "such: no such file"),

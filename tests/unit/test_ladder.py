@@ -131,6 +131,16 @@ def test_what_is_said_of_the_papers_holds_beside_a_ladder_on_the_same_data():
     assert step_table(document(row("lstm"))).head[-1] == "published"
 
 
+def test_every_rule_of_the_search_is_told():
+    strict = row("lstm")
+    strict["beam"] = {
+        **strict["beam"],
+        "search": {"beam": 5, "length_penalty": 1.2, "min_length": 9, "no_repeat_ngram": 2},
+    }
+    shown = to_markdown("x", make_blocks(document(strict, row("gru")), []))
+    assert "Beam 5, length penalty 1.2, at least 9 tokens, no 2 tokens in a row twice (lstm)." in shown
+
+
 def test_papers_stand_beside_the_rungs_that_are_there():
     shown = to_markdown("x", make_blocks(document(row("luong")), []))
     assert "| luong | global attention, input feeding | 18.1 |" in shown

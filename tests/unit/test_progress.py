@@ -50,8 +50,8 @@ def test_plain_lines_come_first_at_once_then_by_interval_then_the_last(now: list
         "train: step 1/100  1%  loss 1.000  ETA 1m39s",
         "train: step 11/100  11%  loss 1.000  ETA 1m29s",
         "train: step 21/100  21%  loss 1.000  ETA 1m19s",
+        "train: step 25/100  25%  loss 1.000  ETA 1m15s",  # what was done before the word
         "a word [in between]",
-        "train: step 25/100  25%  loss 1.000  ETA 1m15s",
     ]
     assert "\x1b" not in stream.getvalue()
 

@@ -121,8 +121,12 @@ def test_a_report_for_people_holds_scores_lengths_and_the_worst():
     items = items_of(*((f"source {'word ' * (n % 9)}{n}", f"the target number {n}") for n in range(120)))
     outputs = [item.references[0] for item in items]
     outputs[41] = "nonsense"
-    text = render(make_report(items, outputs, about={"beam": 4, "sentences_per_second": 1234.5}, warnings=["beware"]))
-    assert text.startswith("120 sentences, translated with beam 4 at 1,234.5 sentences/s")
+    search = {"beam": 4, "length_penalty": 1.0, "coverage_penalty": 0.0, "no_repeat_ngram": 2, "mbr": None}
+    about = {"beam": 4, "search": search, "sentences_per_second": 1234.5}
+    text = render(make_report(items, outputs, about=about, warnings=["beware"]))
+    assert text.startswith(
+        "120 sentences, translated with beam 4, length penalty 1, no 2 tokens in a row twice, at 1,234.5 sentences/s"
+    )
     for name in OF_TASK["translate"]:
         assert NAMES[name] in text
     assert "tok:13a" in text
