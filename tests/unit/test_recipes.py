@@ -233,3 +233,8 @@ def test_the_list_shows_what_each_reached(tmp_path):
 def test_an_empty_recipe_says_nothing(tmp_path):
     (tmp_path / "empty.toml").write_text("", "utf-8")
     assert first_line(tmp_path / "empty.toml") == ("", "")
+
+
+def test_a_rung_named_as_a_ladder_does_is_found_near():
+    with pytest.raises(UsageError, match="Did you mean 'ladder/lstm'"):
+        find_recipe("lstm")
