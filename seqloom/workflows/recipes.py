@@ -38,10 +38,7 @@ def find_recipe(name: str) -> Path:
         raise UsageError(f"{name}: no such recipe file. `seqloom recipes` lists the built-in ones.")
     rung = f"ladder/{name}"  # a ladder calls it by its name alone
     near = f" Did you mean {rung!r}?" if rung in recipes else did_you_mean(name, recipes)
-    raise UsageError(
-        f"{name}: no such recipe.{near} Built-in: {', '.join(recipes)}; "
-        "a file of your own ends in .toml."
-    )
+    raise UsageError(f"{name}: no such recipe.{near} Built-in: {', '.join(recipes)}; a file of your own ends in .toml.")
 
 
 def render_recipes(recipes: Sequence[Recipe], width: int | None) -> str:
