@@ -14,7 +14,6 @@ from seqloom.config.tables import (
     MODELS,
     NORMALISATIONS,
     NORMS,
-    ONLY_READ,
     OPTIMIZERS,
     POSITIONS,
     PRECISIONS,
@@ -25,6 +24,7 @@ from seqloom.config.tables import (
 )
 
 NO_LIMIT = 10**15  # beyond all that is meant; infinity is no setting
+ONLY_READ = ("classify", "tag", "masked")  # tasks whose models write no text
 
 
 def one_of(default: str, allowed: tuple[str, ...], help: str) -> Any:

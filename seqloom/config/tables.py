@@ -15,7 +15,6 @@ TASKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "masked": ("text", ("rnn", "transformer")),
     "denoise": ("text", ("rnn", "transformer")),
 }
-ONLY_READ = ("classify", "tag", "masked")  # tasks whose models write no text
 MODELS = ("rnn", "transformer", "gpt", "bag")
 CELLS = ("rnn", "rnn_relu", "lstm", "gru", "gru_fused")
 ATTENTIONS = ("none", "dot", "scaled_dot", "gaussian", "bilinear", "additive")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from seqloom.config import Config
-from seqloom.config.tables import ONLY_READ
+from seqloom.config.sections import ONLY_READ
 from seqloom.errors import UsageError
 from seqloom.runtime.folder import RunFolder
 from seqloom.text.tokenizer import Tokenizer

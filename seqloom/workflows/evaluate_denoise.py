@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ def evaluate_denoise(
     start = time.perf_counter()
     found = translator.search(noised)
     seconds = time.perf_counter() - start
+    search = asdict(translator.options())
     left = [tokenizer.decode(ids) for ids in noised]
     seen = count_seen(folder, texts)
     return make_report(
@@ -57,7 +59,8 @@ def evaluate_denoise(
         known={"perplexity": measure_perplexity(translator, noised, texts)},
         about={name: translator.facts.get(name) for name in ("params", "step", "data_hash")}
         | {"model": str(folder), "pairs": pairs, "excluded": excluded, "too_long": len(rows) - len(known)}
-        | {"beam": translator.options().beam, "sentences_per_second": len(known) / seconds, "seen_in_training": seen},
+        | {"beam": search["beam"], "search": search, "sentences_per_second": len(known) / seconds}
+        | {"seen_in_training": seen},
         warnings=seen_warning(seen, len(texts), "texts"),
     )
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from seqloom.config import TASKS, Config, DataConfig, idle_overrides
-from seqloom.config.tables import ONLY_READ
+from seqloom.config.sections import ONLY_READ
 from seqloom.data.forms import LABELS
 from seqloom.errors import ModelError, UsageError
 from seqloom.models.start_from import Taken, render_taken, take_labels, take_over

@@ -110,10 +110,10 @@ def test_every_path_is_the_equation(kind: str) -> None:
         found = {}
         for path, run in PATHS.items():
             x = torch.randn(B, T, E, dtype=torch.float64, generator=seeded(2)).requires_grad_()
-            if (done := run(cell, x, start, mask)) is None:
-                assert (path, kind) == ("kernel", "gru")
+            if path == "kernel" and not cell.has_kernel:
+                assert kind == "gru"
                 continue
-            outputs, last = done
+            outputs, last = run(cell, x, start, mask)
             visible = outputs if mask is None else outputs * mask[..., None]
             loss = (visible**3).sum() + sum(s.exp().sum() for s in last)
             found[path] = [visible, *last, *torch.autograd.grad(loss, [x, *start, *cell.parameters()])]
