@@ -73,11 +73,12 @@ def align(
     found = []
     for chunk in show_pairs(translator, rows, align_words):
         for _, outcome in chunk:
+            links: Sequence[Link] = []
             if isinstance(outcome, Fault):
                 aligned.account.exclude(pairs, outcome)
             else:
                 aligned.account.keep(1)
-            links = [] if isinstance(outcome, Fault) else outcome
+                links = outcome
             take(links)
             if golds is not None:
                 found.append(links)

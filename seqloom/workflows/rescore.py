@@ -189,8 +189,8 @@ def score_candidates(translator: "Translator", given: NBest, say: Say, progress:
 
 def or_least(log_probs: list[float | None]) -> list[float]:
     """What is missing counts as less than all others; where all are missing all count alike: their score decides."""
-    least = min((value for value in log_probs if value is not None), default=1.0)
-    return [least - 1 if value is None else value for value in log_probs]
+    behind_all = min((value - 1 for value in log_probs if value is not None), default=0.0)
+    return [behind_all if value is None else value for value in log_probs]
 
 
 def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
