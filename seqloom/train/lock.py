@@ -18,12 +18,16 @@ LOOK_AGAIN = 0.1  # seconds
 def run_lock(folder: Path, patience: float = 0.0, tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold folder/lock; InUse when another process still does after `patience` seconds. `tell` hears of the waiting.
 
-    The file stays behind, unlocked: removing it would let two processes lock two files of the same name.
+    The file stays behind, unlocked; where nothing else came to be because the work was refused, nothing stays.
     """
+    made_here = not folder.exists()
     handle = wait_for(folder, patience, tell)
     try:
         sign(handle)
         yield
+    except BaseException:
+        leave_no_trace(folder, made_here)
+        raise
     finally:
         os.close(handle)  # frees the lock
 
@@ -44,6 +48,15 @@ def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None) 
             tell(f"waiting for another call ({holder(folder / 'lock')}), which is at work in {folder}")
             tell = None  # once is enough
         time.sleep(LOOK_AGAIN)
+
+
+def leave_no_trace(folder: Path, made_here: bool) -> None:
+    """Before the lock is free: after it another call may be at work in there. One that waits finds out (`is_there`)."""
+    with suppress(OSError):  # Windows keeps a file that is open, and so the folder
+        if [entry.name for entry in folder.iterdir()] == ["lock"]:
+            (folder / "lock").unlink()
+            if made_here:
+                folder.rmdir()
 
 
 def open_lock(folder: Path) -> int:

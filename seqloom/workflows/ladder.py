@@ -8,7 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -78,9 +78,8 @@ def ladder(
     folder = Path(out)
     if (folder / "config.toml").exists():
         raise UsageError(f"{folder} is the folder of one model; choose another --out: each rung gets a folder in it.")
-    made_here = not folder.exists()
     with saying_how_to_go_on(folder):
-        with run_lock(folder, SET_UP, tell), leaving_no_trace(folder, made_here):
+        with run_lock(folder, SET_UP, tell), keeping_no_tokenizer(folder):
             refuse_other_work(folder)
             test_set = read_test(test, columns, configs[0], allow_loss, tell)
             corpus = CorpusSpec.parse(pairs, columns)
@@ -202,19 +201,15 @@ def refuse_less_time(folder: Path, config: Config, budget: float) -> None:
 
 
 @contextmanager
-def leaving_no_trace(folder: Path, made_here: bool) -> Iterator[None]:
-    """Of a ladder that is refused. Inside the lock: after it, another call may be at work in there."""
-    had_tokenizer = (folder / FILE).exists()
+def keeping_no_tokenizer(folder: Path) -> Iterator[None]:
+    """That was made for a ladder which is then refused: it would bind the next one to its data."""
+    had_one = (folder / FILE).exists()
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # Windows keeps a file that is open, and so the folder
-            if not had_tokenizer and (folder / FILE).exists():
-                shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
-                (folder / FILE).unlink()
-            if made_here and [entry.name for entry in folder.iterdir()] == ["lock"]:
-                (folder / "lock").unlink()
-                folder.rmdir()
+        if not had_one and (folder / FILE).exists():
+            shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
+            (folder / FILE).unlink()
         raise
 
 

@@ -229,7 +229,7 @@ def test_a_wrong_call_is_refused_before_anything_is_trained(files, tmp_path, cap
 def test_a_folder_that_was_there_before_stays(files, tmp_path):
     words = [files / "train.tsv", "--test", "nowhere.tsv", "--budget", "9m", "--rungs", "rnn", "--out", tmp_path]
     assert main(["ladder", *map(str, words)]) == 2
-    assert [file.name for file in tmp_path.iterdir()] == ["lock"]
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["report.md", "tokenizer/tokenizer.json"])
@@ -342,7 +342,7 @@ def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, t
         assert call(files, tmp_path / new, ["one", "two"]) == 4
         assert "rung two: no such model" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
-    assert [file.name for file in (tmp_path / "there").iterdir()] == ["lock"]
+    assert not list((tmp_path / "there").iterdir())
     assert call(files, tmp_path / "labels", ["one"], "--set", "task.name=classify") == 2
     assert "rung one: task.name = classify: it writes no text of its own" in capsys.readouterr().err
     assert not (tmp_path / "labels").exists()

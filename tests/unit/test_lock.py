@@ -67,6 +67,18 @@ def test_it_is_freed_at_the_end_even_after_an_error(tmp_path: Path) -> None:
         pass
 
 
+def test_refused_work_leaves_nothing_behind_that_it_did_not_make(tmp_path: Path) -> None:
+    for folder, more, left in (("new", None, None), ("there", None, []), ("full", "data", ["data", "lock"])):
+        if folder != "new":
+            (tmp_path / folder).mkdir()
+        with pytest.raises(ZeroDivisionError), run_lock(tmp_path / folder):
+            if more:
+                (tmp_path / folder / more).write_text("")
+            _ = 1 / 0
+        assert (tmp_path / folder).exists() == (left is not None)
+        assert left is None or sorted(file.name for file in (tmp_path / folder).iterdir()) == left
+
+
 def test_a_longer_note_of_an_earlier_run_is_gone(tmp_path: Path) -> None:
     (tmp_path / "lock").write_text("x" * 999)
     with run_lock(tmp_path):
@@ -107,7 +119,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_file_that_was_deleted_meanwhile_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ladder that is refused takes its lock away with it; who waited must hold the file that others will meet."""
+    """Work that is refused takes its lock away with it; who waited must hold the file that others will meet."""
     take, calls = lock.take, []
 
     def deleted_before(handle: int) -> bool:
