@@ -87,7 +87,7 @@ def complain(faults: list[str]) -> None:
         raise UsageError("; ".join(faults))
 
 
-def check_vocabulary(rows: int, vocab_size: int, name: str = "beam") -> None:
+def check_vocabulary(rows: int, vocab_size: int, asked: str) -> None:
     """More hypotheses than there are tokens: asked for by mistake."""
     if rows > vocab_size:
-        raise UsageError(f"{name} = {rows}: the model's vocabulary has {vocab_size:,} tokens; want at most that many")
+        raise UsageError(f"{asked}: the model's vocabulary has {vocab_size:,} tokens; want at most that many")

@@ -17,6 +17,7 @@ SAYS = {
 }
 NONE = "-"
 SIGNIFICANT = 0.05
+CHOSEN_BY_TEST = "The test set is the validation data too, by which weights are chosen: the scores flatter every rung."
 Document = dict[str, Any]
 Row = dict[str, Any]
 
@@ -77,6 +78,8 @@ def introduce(document: Document) -> list[Block]:
         + "".join(describe_tokenizer(row) for row in done_rows(document)[:1])
         + f". Seqloom {document['version']}."
     ]
+    if document["valid"] == document["test"]:
+        lines.append(CHOSEN_BY_TEST)
     if waiting:
         lines.append(f"Not finished: {', '.join(waiting)} still to come.")
     return [Text(line) for line in lines]

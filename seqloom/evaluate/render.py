@@ -27,8 +27,9 @@ def render_head(report: Report) -> str:
     if report.lines > report.sentences:
         head += f" from {report.lines:,} lines (lines of the same source are its references)"
     if "sentences_per_second" in report.about:
-        speed = report.about["sentences_per_second"]
-        head += f", translated with {describe_search(report.about['search'])}, at {speed:,.1f} sentences/s"
+        speed, others = report.about["sentences_per_second"], len(report.about.get("with", ()))
+        by = f" by {1 + others} models together" if others else ""
+        head += f", translated{by} with {describe_search(report.about['search'])}, at {speed:,.1f} sentences/s"
     return head
 
 

@@ -35,16 +35,19 @@ def write_ctranslate2(weights: TransformerWeights, tokenizers: Tokenizers, preci
 def make_spec(weights: TransformerWeights) -> Any:
     from ctranslate2.specs import TransformerSpec
     from ctranslate2.specs.common_spec import Activation
+    from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec
 
     model = weights.config.model
-    depths = tuple(len([*weights.layers(side)]) for side in ("encoder", "decoder"))
-    spec = TransformerSpec.from_config(
-        depths,
-        model.heads,
-        pre_norm=model.norm == "pre",
-        activation=getattr(Activation, ACTIVATIONS[model.activation]),
-        layernorm_embedding=model.embed_norm,
-    )
+    depths = (len([*weights.layers(side)]) for side in ("encoder", "decoder"))
+    shape = {
+        "pre_norm": model.norm == "pre",
+        "activation": getattr(Activation, ACTIVATIONS[model.activation]),
+        "layernorm_embedding": model.embed_norm,
+        # all entries of a head are turned, 2j and 2j+1 together, by i / 10000^(2j/K), as `RotaryPositions` does it
+        "rotary_dim": model.width // model.heads if model.positions == "rotary" else None,
+    }
+    sides = zip((TransformerEncoderSpec, TransformerDecoderSpec), depths, strict=True)
+    spec = TransformerSpec(*(side(depth, model.heads, **shape) for side, depth in sides))
     spec.config.layer_norm_epsilon = model.norm_eps
     set_side(spec.encoder, weights, "encoder")
     set_side(spec.decoder, weights, "decoder")
@@ -58,7 +61,8 @@ def set_side(spec: Any, weights: TransformerWeights, side: str) -> None:
     """What encoder and decoder share: scale sqrt(D), positions, layers, the norm that closes a pre-norm stack."""
     model, own = weights.config.model, {"encoder": "source", "decoder": "target"}[side]
     spec.scale_embeddings = model.embed_scale
-    spec.position_encodings.encodings = weights.positions(own, weights.config.longest_output)
+    if hasattr(spec, "position_encodings"):  # a decoder with rotary positions has none
+        spec.position_encodings.encodings = weights.positions(own, weights.config.longest_output)
     if model.embed_norm:
         set_norm(spec.layernorm_embedding, weights.affine(f"{own}_norm"))
     for layer, name in zip(spec.layer, weights.layers(side), strict=True):

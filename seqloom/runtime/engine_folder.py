@@ -30,8 +30,6 @@ def why_not(config: Config) -> str:
         return f"CTranslate2 runs Transformers, and this model is of kind {model.kind}"
     if TASKS[config.task.name][0] != "pairs":
         return f"CTranslate2 runs models that write an output, and this one is to {config.task.name}"
-    if model.positions == "rotary":
-        return "CTranslate2 has no encoder with rotary positions"
     return ""
 
 

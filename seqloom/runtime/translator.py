@@ -155,7 +155,7 @@ class Translator:
         options = self.options(beam, **settings)
         if not 1 <= num <= MOST_BEAM:
             raise UsageError(f"{num} alternatives: want 1 to {MOST_BEAM}")
-        check_vocabulary(num, len(self.tokenizers.target), "alternatives")
+        check_vocabulary(num, len(self.tokenizers.target), f"{num} alternatives")
         return [*map(without_repeats, self.answer(texts, Alternatives(options, num), prefixes, lines, warn))]
 
     def sample(
@@ -187,11 +187,9 @@ class Translator:
             raise UsageError(
                 f"{name}: no setting of a search; want {', '.join(sorted(allowed))}.{did_you_mean(name, allowed)}"
             )
-        asked = "n_best or mbr" if beam is None else "beam"  # both ask for so many outputs of one search
-        if beam is None:
-            beam = max(n_best, min(own.beam, vocab_size))
-        options = SearchOptions(beam=beam, n_best=n_best, **{name: getattr(own, name) for name in names} | given)
-        check_vocabulary(options.beam, vocab_size, asked)
+        width = max(n_best, min(own.beam, vocab_size)) if beam is None else beam
+        options = SearchOptions(beam=width, n_best=n_best, **{name: getattr(own, name) for name in names} | given)
+        check_vocabulary(width, vocab_size, f"{width} outputs of one search" if beam is None else f"beam = {width}")
         return options
 
     def search(self, sources: list[list[int]], beam: int | None = None, n_best: int = 1) -> list[list[Hypothesis]]:

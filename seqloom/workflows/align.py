@@ -108,13 +108,13 @@ def read_records(pairs: str, columns: str | None, data: "DataConfig", aligned: A
 
 
 def is_barred(pairs: str) -> bool:
-    """One file whose first line is `source ||| target`; in a .csv or .jsonl bars are part of a text."""
+    """One file whose first line with a text is `source ||| target`; in a .csv or .jsonl bars are part of a text."""
     from seqloom.data.corpus import tells_no_table
     from seqloom.data.lines import read_lines
 
     if not Path(pairs).is_file() or not tells_no_table(Path(pairs)):
         return False
-    first = next(read_lines(Path(pairs)), "")
+    first = next((line for line in read_lines(Path(pairs)) if not isinstance(line, str) or line.strip()), "")
     return isinstance(first, str) and BAR in first and "\t" not in first
 
 

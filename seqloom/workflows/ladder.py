@@ -20,7 +20,7 @@ import torch
 from seqloom.config import Config, load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import Interrupted, InUse, ModelError, TrainingError, UsageError
-from seqloom.evaluate.ladder_tables import step_table
+from seqloom.evaluate.ladder_tables import CHOSEN_BY_TEST, step_table
 from seqloom.evaluate.render import table
 from seqloom.models.build import build_model
 from seqloom.runtime.engine_torch import find_device
@@ -91,6 +91,8 @@ def ladder(
             check_rungs(about, corpus, held_out, settings, tokenizers)
         find_others = partial(finished_others, about, corpus, held_out, settings, tokenizers)
         find_others(tell)
+        if valid == test:
+            tell(CHOSEN_BY_TEST)
         tell(f"{len(chosen)} rungs of {clock(seconds)}: about {clock(seconds * len(chosen))} and the translating")
         same_for_all = {
             "valid": valid, "budget": seconds, "columns": columns, "tokenizer": folder, "allow_loss": allow_loss,

@@ -65,6 +65,7 @@ def test_forms_of_pairs(align, file):
     rows = align(file(PAIRS))[1]
     assert align(f"{file(chr(10).join(SOURCES), 'x.en')},{file(chr(10).join(TARGETS), 'x.fr')}")[1] == rows
     assert align(file(PAIRS.replace("\t", "  ||| "), "x.src-tgt"))[1] == rows
+    assert align(file("\n" + PAIRS.replace("\t", " ||| "), "x.src-tgt"))[1] == ["", *rows]
     _, found, err = align(file("source\ttarget\n" + PAIRS))
     assert found == rows
     assert err == "line 1 names the columns: it is no pair and has no row\n"

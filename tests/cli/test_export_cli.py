@@ -31,8 +31,9 @@ def test_two_graphs_are_written_and_nothing_else_is_said(seqloom, random_model, 
 
 def test_what_is_wrong_is_a_sentence(seqloom, random_model, tmp_path):
     rotary = random_model("model.positions=rotary")
+    done = seqloom("export", random_model("model.kind=gpt"), "--format", "ctranslate2")
+    assert (done.returncode, "this model is of kind gpt" in done.stderr) == (2, True), done.stderr
     for words, said in (
-        (["--format", "ctranslate2"], "no encoder with rotary positions"),
         (["--format", "ctranslate3"], "Did you mean 'ctranslate2'?"),
         (["--format", "hf"], "name the folder to write with --out"),
         (["--format", "hf", "--out", tmp_path / "x"], "has no Hugging Face form"),

@@ -12,6 +12,7 @@ import pytest
 
 from seqloom.cli.app import main
 from seqloom.errors import ModelError, TrainingError
+from seqloom.evaluate.ladder_tables import CHOSEN_BY_TEST
 from seqloom.runtime.folder import read_config
 from seqloom.text.sides import Tokenizers
 from seqloom.train.lock import run_lock
@@ -175,8 +176,10 @@ def test_ctrl_c_between_two_trainings_is_a_sentence_too(files, tmp_path, capsys,
         raise KeyboardInterrupt
 
     monkeypatch.setattr("seqloom.workflows.ladder.score_rung", interrupted)
-    assert call(files, tmp_path, ["one"]) == 130
-    assert "stopped. The same command goes on from there." in capsys.readouterr().err
+    assert call(files, tmp_path, ["one"], "--valid", str(files / "test.tsv")) == 130
+    said = capsys.readouterr().err
+    assert "stopped. The same command goes on from there." in said
+    assert CHOSEN_BY_TEST in said
 
 
 def test_a_rung_that_fails_is_reported_and_the_others_go_on(files, tmp_path, capsys, monkeypatch):

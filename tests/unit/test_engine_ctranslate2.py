@@ -31,6 +31,8 @@ SHAPES = [
     ("model.norm=post", "model.tied=false", "model.decoder_layers=1"),
     ("model.norm=post", "text.joint=false", "model.positions=learned", "model.activation=silu"),
     ("model.norm=pre", "model.positions=none", "model.embed_scale=false", "model.activation=gelu"),
+    ("model.norm=post", "model.positions=rotary", "model.heads=1"),
+    ("model.norm=pre", "model.positions=rotary", "text.joint=false"),
     ("model.norm=post", "model.embed_norm=true", "model.norm_eps=0.01", "model.activation=gelu_tanh"),
 ]
 
@@ -222,10 +224,10 @@ def test_an_engine_that_does_not_fit_is_named_and_passed_over(copy, damage, said
 
 
 def test_models_without_a_fast_form(tmp_path, one):
-    folder = make_run(tmp_path / "run", "model.positions=rotary")
+    folder = make_run(tmp_path / "run", "model.kind=gpt")
     assert make_engine(folder, tell=print) is None
     assert Translator.load(folder).engine.name == "torch"
-    with pytest.raises(ModelError, match="rotary"):
+    with pytest.raises(ModelError, match="of kind gpt"):
         Translator.load(folder, engine="ctranslate2")
     with pytest.raises(
         UsageError, match=r"engine = 'torhc': want auto, ctranslate2, onnx, recurrent, torch. Did you mean 'torch'\?"

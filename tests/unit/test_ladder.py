@@ -13,6 +13,7 @@ from seqloom.errors import UsageError
 from seqloom.evaluate.ladder_pages import Heading, Picture, Table, Text, to_html, to_markdown
 from seqloom.evaluate.ladder_papers import PUBLISHED
 from seqloom.evaluate.ladder_tables import (
+    CHOSEN_BY_TEST,
     PAPERS,
     cost_table,
     length_table,
@@ -146,6 +147,12 @@ def test_papers_stand_beside_the_rungs_that_are_there():
     assert "| luong | global attention, input feeding | 18.1 |" in shown
     assert "Vaswani" not in shown
     assert "The papers" not in to_markdown("x", make_blocks(document(row("mine")), []))
+
+
+def test_a_test_set_that_weights_were_chosen_by_is_told():
+    for valid, told in ((None, False), ("valid.tsv", False), ("test.tsv", True)):
+        shown = to_markdown("x", make_blocks(document(row("lstm")) | {"valid": valid}, []))
+        assert (CHOSEN_BY_TEST in shown) == told
 
 
 def test_a_page_escapes_what_a_name_may_hold():

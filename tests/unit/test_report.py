@@ -127,6 +127,8 @@ def test_a_report_for_people_holds_scores_lengths_and_the_worst():
     assert text.startswith(
         "120 sentences, translated with beam 4, length penalty 1, no 2 tokens in a row twice, at 1,234.5 sentences/s"
     )
+    both = render(make_report(items, outputs, about=about | {"with": ["other"]}))
+    assert both.startswith("120 sentences, translated by 2 models together with beam 4")
     for name in OF_TASK["translate"]:
         assert NAMES[name] in text
     assert "tok:13a" in text

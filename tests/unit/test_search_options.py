@@ -61,12 +61,12 @@ def test_all_that_is_wrong_is_told_at_once():
 def test_what_is_just_allowed():
     SearchOptions(beam=1000, n_best=1000, length_penalty=10, coverage_penalty=0, min_length=3, max_length=4)
     SampleOptions(num=1000, temperature=0.01, top_k=1, top_p=1e-9)
-    check_vocabulary(9, 9)
+    check_vocabulary(9, 9, "beam = 9")
 
 
 def test_a_beam_larger_than_the_vocabulary():
     with pytest.raises(UsageError, match="beam = 10: the model's vocabulary has 9 tokens; want at most that many"):
-        check_vocabulary(10, 9)
+        check_vocabulary(10, 9, "beam = 10")
 
 
 def test_a_minimum_that_a_source_has_no_room_for(make_model, five):

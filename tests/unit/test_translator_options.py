@@ -247,7 +247,7 @@ def test_a_setting_that_no_search_has(translator):
 
 
 def test_more_outputs_than_words_names_what_was_asked(words):
-    with pytest.raises(UsageError, match="n_best or mbr = 99: the model's vocabulary has"):
+    with pytest.raises(UsageError, match="99 outputs of one search: the model's vocabulary has"):
         words.hypotheses(["a"], n_best=99)
     with pytest.raises(UsageError, match="beam = 99: the model's vocabulary has"):
         words.hypotheses(["a"], beam=99)
