@@ -18,7 +18,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 from seqloom import __version__
 from seqloom.errors import SeqloomError, TrainingError, UsageError, did_you_mean
@@ -183,7 +183,8 @@ def explain(error: Exception, tokens: Sequence[str]) -> int:
             return error.exit_code
         case CycloptsError():
             verb = f" {tokens[0]}" if tokens and tokens[0] in VERBS else ""
-            say(f"{error}\nSee `seqloom{verb} --help`.")
+            what = tell_missing(error) if isinstance(error, MissingArgumentError) else error
+            say(f"{what}\nSee `seqloom{verb} --help`.")
             return UsageError.exit_code
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
             say(f"{error.filename or 'the output'}: the disk is full. Make room and run the same command again.")
@@ -194,6 +195,18 @@ def explain(error: Exception, tokens: Sequence[str]) -> int:
     traceback.print_exception(error)
     say("this is a fault of Seqloom, not yours. Please report it, with the lines above.")
     return 1
+
+
+def tell_missing(error: MissingArgumentError) -> str:
+    """Of an option that nobody gave cyclopts would say that it `requires an argument`."""
+    assert error.argument is not None
+    if given := error.keyword:
+        return f"{given}: no value. One that begins with a dash is written with an equals sign: {given}=-x."
+    name = error.argument.name
+    near = [word for word in error.unused_tokens or () if word.startswith("-") and did_you_mean(word, [name])]
+    return f"{' '.join(error.command_chain)}: {name} is missing." + "".join(
+        f" Did you mean {name} instead of {word}?" for word in near[:1]
+    )
 
 
 def say(message: str) -> None:
