@@ -203,7 +203,8 @@ def tell_missing(error: MissingArgumentError) -> str:
     if given := error.keyword:
         return f"{given}: no value. One that begins with a dash is written with an equals sign: {given}=-x."
     name = error.argument.name
-    near = [word for word in error.unused_tokens or () if word.startswith("-") and did_you_mean(word, [name])]
+    typed = [word.partition("=")[0] for word in error.unused_tokens or () if word.startswith("-")]
+    near = [word for word in typed if did_you_mean(word, [name])]
     return f"{' '.join(error.command_chain)}: {name} is missing." + "".join(
         f" Did you mean {name} instead of {word}?" for word in near[:1]
     )

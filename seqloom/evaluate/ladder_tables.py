@@ -78,7 +78,7 @@ def introduce(document: Document) -> list[Block]:
         + "".join(describe_tokenizer(row) for row in done_rows(document)[:1])
         + f". Seqloom {document['version']}."
     ]
-    if document["valid"] == document["test"]:
+    if document.get("chosen_by_test"):
         lines.append(CHOSEN_BY_TEST)
     if waiting:
         lines.append(f"Not finished: {', '.join(waiting)} still to come.")

@@ -20,25 +20,25 @@ def run_lock(folder: Path, patience: float = 0.0, tell: Callable[[str], None] | 
 
     The file stays behind, unlocked; where nothing else came to be because the work was refused, nothing stays.
     """
-    made_here = not folder.exists()
-    handle = wait_for(folder, patience, tell)
+    handle, made = wait_for(folder, patience, tell)
     try:
         sign(handle)
         yield
     except BaseException:
-        leave_no_trace(folder, made_here)
+        leave_no_trace(folder, made)
         raise
     finally:
         os.close(handle)  # frees the lock
 
 
-def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None) -> int:
-    """The open lock file, locked."""
-    until = time.monotonic() + patience
+def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None) -> tuple[int, list[Path]]:
+    """The open lock file, locked, and the folders that were made for it, the innermost first."""
+    until = time.monotonic() + max(patience, LOOK_AGAIN)  # a second look: refused work may take its lock away
     while True:
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
         handle = open_lock(folder)
         if take_or_refuse(handle, folder) and is_there(handle, folder):
-            return handle
+            return handle, made
         os.close(handle)
         if time.monotonic() >= until:
             raise InUse(
@@ -50,13 +50,13 @@ def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None) 
         time.sleep(LOOK_AGAIN)
 
 
-def leave_no_trace(folder: Path, made_here: bool) -> None:
+def leave_no_trace(folder: Path, made: list[Path]) -> None:
     """Before the lock is free: after it another call may be at work in there. One that waits finds out (`is_there`)."""
-    with suppress(OSError):  # Windows keeps a file that is open, and so the folder
+    with suppress(OSError):  # Windows keeps a file that is open, and so the folder; another call may use its parents
         if [entry.name for entry in folder.iterdir()] == ["lock"]:
             (folder / "lock").unlink()
-            if made_here:
-                folder.rmdir()
+            for path in made:
+                path.rmdir()
 
 
 def open_lock(folder: Path) -> int:

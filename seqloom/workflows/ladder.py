@@ -8,7 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from seqloom.train.clock import parse_duration
 from seqloom.train.lock import run_lock
 from seqloom.train.progress import clock
 from seqloom.workflows.ladder_finished import check_same_run, finished_others, in_order
-from seqloom.workflows.ladder_report import Ladder, write_report
+from seqloom.workflows.ladder_report import Ladder, chosen_by_test, write_report
 from seqloom.workflows.ladder_rungs import TAKEN, Rung, choose_rungs
 from seqloom.workflows.ladder_scores import known_scores, read_test, score_rung
 from seqloom.workflows.ladder_settings import refuse_one_idea_for_all, settings_of, settle_rung
@@ -91,7 +91,7 @@ def ladder(
             check_rungs(about, corpus, held_out, settings, tokenizers)
         find_others = partial(finished_others, about, corpus, held_out, settings, tokenizers)
         find_others(tell)
-        if valid == test:
+        if chosen_by_test(about):
             tell(CHOSEN_BY_TEST)
         tell(f"{len(chosen)} rungs of {clock(seconds)}: about {clock(seconds * len(chosen))} and the translating")
         same_for_all = {
@@ -211,7 +211,8 @@ def keeping_no_tokenizer(folder: Path) -> Iterator[None]:
     except BaseException:
         if not had_one and (folder / FILE).exists():
             shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
-            (folder / FILE).unlink()
+            with suppress(OSError):  # why the ladder is refused matters more
+                (folder / FILE).unlink()
         raise
 
 

@@ -84,10 +84,17 @@ def gather(about: Ladder, scores: Mapping[str, Scores], failures: Mapping[str, s
     document: dict[str, Any] = {
         "format": FORMAT, "version": __version__, "pairs": about.pairs, "valid": about.valid, "test": about.test.name,
         "test_hash": about.test.hash, "sentences": len(about.test.items), "budget_seconds": about.budget,
-        "seed": about.seed, "machine": describe_machine(), "rungs": rows,
+        "seed": about.seed, "chosen_by_test": chosen_by_test(about), "machine": describe_machine(), "rungs": rows,
         "published": [asdict(row) for row in PUBLISHED],
     }  # fmt: skip
     return {**document, "warnings": gather_warnings(done_rows(document), scores)}
+
+
+def chosen_by_test(about: Ladder) -> bool:
+    """Whether the validation data are the test set, however their files are spelled."""
+    names = about.valid or "", about.test.name
+    valid, test = ([Path(name).resolve() for name in name.split(",")] for name in names)
+    return valid == test
 
 
 def gather_warnings(done: Sequence[Row], scores: Mapping[str, Scores]) -> dict[str, list[str]]:

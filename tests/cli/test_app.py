@@ -78,6 +78,7 @@ def test_every_parameter_is_explained(verb):
         ("info", "info: FOLDER is missing."),
         ("train pairs.tsv", "train: --out is missing."),
         ("train pairs.tsv --otu x", "train: --out is missing. Did you mean --out instead of --otu?"),
+        ("train pairs.tsv --otu=runs/x", "train: --out is missing. Did you mean --out instead of --otu?"),
         ("train pairs.tsv --out", "--out: no value."),
         ("translate x --prefix -hello", "One that begins with a dash is written with an equals sign: --prefix=-x."),
         ("vectors train x.txt", "vectors train: --out is missing."),

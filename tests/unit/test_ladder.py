@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import asdict
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +31,15 @@ from seqloom.evaluate.testset import Item
 from seqloom.explain.charts import Bar, can_draw, draw_bars, draw_lines
 from seqloom.workflows import ladder_charts, ladder_machine, ladder_scores
 from seqloom.workflows.ladder_charts import draw_charts, length_lines
-from seqloom.workflows.ladder_report import as_bytes, describe_run, exact_by_length, gather_warnings, unequal_shares
+from seqloom.workflows.ladder_report import (
+    Ladder,
+    as_bytes,
+    chosen_by_test,
+    describe_run,
+    exact_by_length,
+    gather_warnings,
+    unequal_shares,
+)
 from seqloom.workflows.ladder_rungs import RUNGS, Rung, choose_rungs, step_before
 from seqloom.workflows.ladder_scores import TestSet as Sentences
 from seqloom.workflows.ladder_scores import differences, read_scores, score_rung
@@ -150,8 +159,10 @@ def test_papers_stand_beside_the_rungs_that_are_there():
 
 
 def test_a_test_set_that_weights_were_chosen_by_is_told():
-    for valid, told in ((None, False), ("valid.tsv", False), ("test.tsv", True)):
-        shown = to_markdown("x", make_blocks(document(row("lstm")) | {"valid": valid}, []))
+    for valid, told in ((None, False), ("valid/test.tsv", False), ("./test.tsv", True), ("x.en,x.de", False)):
+        about = Ladder(Path("out"), [], "train.tsv", valid, Sentences("test.tsv", [], ""), 60.0, 1)
+        assert chosen_by_test(about) == told
+        shown = to_markdown("x", make_blocks(document(row("lstm")) | {"chosen_by_test": told}, []))
         assert (CHOSEN_BY_TEST in shown) == told
 
 

@@ -68,14 +68,15 @@ def test_it_is_freed_at_the_end_even_after_an_error(tmp_path: Path) -> None:
 
 
 def test_refused_work_leaves_nothing_behind_that_it_did_not_make(tmp_path: Path) -> None:
-    for folder, more, left in (("new", None, None), ("there", None, []), ("full", "data", ["data", "lock"])):
-        if folder != "new":
+    for folder, more, left in (("new/in/new", None, None), ("there", None, []), ("full", "data", ["data", "lock"])):
+        if left is not None:
             (tmp_path / folder).mkdir()
         with pytest.raises(ZeroDivisionError), run_lock(tmp_path / folder):
             if more:
                 (tmp_path / folder / more).write_text("")
             _ = 1 / 0
         assert (tmp_path / folder).exists() == (left is not None)
+        assert not (tmp_path / "new").exists()
         assert left is None or sorted(file.name for file in (tmp_path / folder).iterdir()) == left
 
 
@@ -129,7 +130,7 @@ def test_a_file_that_was_deleted_meanwhile_is_no_lock(tmp_path: Path, monkeypatc
         return take(handle)
 
     monkeypatch.setattr(lock, "take", deleted_before)
-    with run_lock(tmp_path, patience=5):
+    with run_lock(tmp_path):  # even without patience
         assert len(calls) == 2
         with pytest.raises(InUse), run_lock(tmp_path):
             pass
