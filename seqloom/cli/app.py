@@ -205,7 +205,7 @@ def tell_missing(error: MissingArgumentError) -> str:
     name = error.argument.name
     typed = [word.partition("=")[0] for word in error.unused_tokens or () if word.startswith("-")]
     near = [word for word in typed if did_you_mean(word, [name])]
-    return f"{' '.join(error.command_chain)}: {name} is missing." + "".join(
+    return f"{' '.join(error.command_chain or ())}: {name} is missing." + "".join(
         f" Did you mean {name} instead of {word}?" for word in near[:1]
     )
 
