@@ -281,12 +281,12 @@ def test_a_beam_larger_than_the_vocabulary(tmp_path):
     tiny = Translator.load(make_run(tmp_path / "tiny", *settings, "decode.beam=12"))
     size = len(tiny.tokenizers.target)
     assert size == 9
-    for ask in (
-        lambda: tiny.hypotheses(["a"], beam=10),
-        lambda: tiny.hypotheses(["a"], n_best=10),
-        lambda: tiny.alternatives(["a"], 10, beam=1),
+    for ask, said in (
+        (lambda: tiny.hypotheses(["a"], beam=10), "beam = 10"),
+        (lambda: tiny.hypotheses(["a"], n_best=10), "10 outputs of one search"),
+        (lambda: tiny.alternatives(["a"], 10, beam=1), "10 alternatives"),
     ):
-        with pytest.raises(UsageError, match=r"= 10: the model's vocabulary has 9 tokens; want at most that many"):
+        with pytest.raises(UsageError, match=f"{said}: the model's vocabulary has 9 tokens; want at most that many"):
             ask()
     assert len(tiny.hypotheses(["a"], n_best=9)[0]) == 9
     assert tiny.options().beam == 9  # the model's own setting is no mistake of the caller
