@@ -3,10 +3,12 @@
     python benchmarks/lineage_page.py keep runs/lineage/multi30k docs/lineage/multi30k
     SEQLOOM_DATA=... python benchmarks/lineage_page.py write docs/lineage/multi30k \\
         multi30k/test2016.en.gz,multi30k/test2016.de.gz
+    SEQLOOM_DATA=... python benchmarks/lineage_page.py compare docs/lineage/multi30k \\
+        multi30k/test2016.en.gz,multi30k/test2016.de.gz transformer luong
 
 `keep` copies what is known of each finished rung (its row of report.json, its settings, its translations, the machine;
-no test data) into rungs/RUNG.json; `write` makes report.md and the charts of them. The steps are compared anew,
-sentence by sentence, with the test set of SEQLOOM_DATA.
+no test data) into rungs/RUNG.json; `write` makes report.md and the charts of them, `compare` tells how far two
+of them are apart. Rungs are compared anew, sentence by sentence, with the test set of SEQLOOM_DATA.
 """
 
 import argparse
@@ -35,7 +37,11 @@ SHARED = ("version", "pairs", "valid", "test", "test_hash", "sentences", "budget
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True)
-    for name, act, words in (("keep", keep, ("ladder", "page")), ("write", write, ("page", "test"))):
+    for name, act, words in (
+        ("keep", keep, ("ladder", "page")),
+        ("write", write, ("page", "test")),
+        ("compare", compare_two, ("page", "test", "rung", "other")),
+    ):
         verb = verbs.add_parser(name)
         verb.set_defaults(act=act)
         for word in words:
@@ -67,18 +73,14 @@ def without_folders(value: Any) -> Any:
 
 
 def write(page: str, test: str) -> None:
-    folder, data = Path(page), os.environ.get("SEQLOOM_DATA")
-    if not data:
-        sys.exit("SEQLOOM_DATA names no folder: the steps are compared with its test set")
-    files = {file.stem: json.loads(file.read_text("utf-8")) for file in sorted((folder / "rungs").glob("*.json"))}
+    folder, files = Path(page), kept_rungs(page)
     rungs = [rung for rung in RUNGS if rung.name in files] + [
         Rung(name, name, name) for name in files if name not in {rung.name for rung in RUNGS}
     ]
     abouts = {json.dumps(kept["about"]) for kept in files.values()}
     if len(abouts) != 1:
         sys.exit(f"{folder}: the rungs are not of one ladder:\n" + "\n".join(sorted(abouts)))
-    names = ",".join(f"{data}/{part}" for part in test.split(","))
-    document = gather(rungs, files, names)
+    document = gather(rungs, files, test)
     pictures = draw_charts(document)
     blocks = make_blocks(document, list(pictures))
     machines: dict[str, list[str]] = {}
@@ -93,14 +95,34 @@ def write(page: str, test: str) -> None:
     print(folder / "report.md")
 
 
+def compare_two(page: str, test: str, rung: str, other: str) -> None:
+    files = kept_rungs(page)
+    for name in (rung, other):
+        if name not in files:
+            sys.exit(f"{name}: no rung of {page}; there are {', '.join(files)}")
+    measured = measure_rungs({name: files[name] for name in (rung, other)}, test)
+    for metric, found in compare(measured[rung], measured[other]).items():
+        print(f"{metric}: {found.difference:+.2f} ({found.low:.2f} .. {found.high:.2f}), p = {found.p_value:.3f}")
+
+
+def kept_rungs(page: str) -> dict[str, Any]:
+    return {file.stem: json.loads(file.read_text("utf-8")) for file in sorted((Path(page) / "rungs").glob("*.json"))}
+
+
+def measure_rungs(files: dict[str, Any], test: str) -> dict[str, Any]:
+    """What each rung wrote, measured against the test set it was written for."""
+    data = os.environ.get("SEQLOOM_DATA")
+    if not data:
+        sys.exit("SEQLOOM_DATA names no folder: rungs are compared with its test set")
+    found = read_test(",".join(f"{data}/{part}" for part in test.split(",")), None, load_config(), False, print)
+    if any(found.hash != kept["about"]["test_hash"] for kept in files.values()):
+        sys.exit(f"{test} is not the test set of these rungs")
+    return {name: measure_main(kept["outputs"], found, kept["row"]["languages"][1]) for name, kept in files.items()}
+
+
 def gather(rungs: list[Rung], files: dict[str, Any], test: str) -> dict[str, Any]:
     """The document of a ladder's report, with every step measured again."""
-    first = files[rungs[0].name]
-    found = read_test(test, None, load_config(), False, print)
-    if found.hash != first["about"]["test_hash"]:
-        sys.exit(f"{test} is not the test set of these rungs")
-    language = first["row"]["languages"][1]
-    measured = {rung.name: measure_main(files[rung.name]["outputs"], found, language) for rung in rungs}
+    first, measured = files[rungs[0].name], measure_rungs(files, test)
     rows = []
     for rung in rungs:
         row, before = files[rung.name]["row"], step_before(rung, rungs)

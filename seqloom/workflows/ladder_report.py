@@ -92,8 +92,7 @@ def gather(about: Ladder, scores: Mapping[str, Scores], failures: Mapping[str, s
 
 def chosen_by_test(about: Ladder) -> bool:
     """Whether the validation data are the test set, however their files are spelled."""
-    names = about.valid or "", about.test.name
-    valid, test = ([Path(name).resolve() for name in name.split(",")] for name in names)
+    valid, test = ([Path(file).resolve() for file in name.split(",")] for name in (about.valid or "", about.test.name))
     return valid == test
 
 
