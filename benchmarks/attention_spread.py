@@ -1,9 +1,9 @@
-"""How widely a network with attention looks: over how many source pieces its weights are spread, and the largest one.
+"""Measure how focused attention is: the number of source pieces its weights spread over, and the largest weight.
 
     python benchmarks/attention_spread.py runs/lineage/multi30k/rnnsearch-dot val.en.gz val.de.gz
 
-The spread of one row of weights is exp(entropy): 1 when all is on one piece, S when all S have the same. Means over all
-target pieces of the first 60 pairs, the targets given.
+The spread of one row of weights is exp(entropy): 1 if all weight is on one piece, S if all S pieces have the same
+weight. Prints the means over all target pieces of the first 60 pairs, with teacher forcing.
 """
 
 import argparse

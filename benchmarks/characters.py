@@ -1,11 +1,11 @@
-"""Character language models on one text file: nanoGPT's CPU setting, the best in ten minutes, LSTM against GPT.
+"""Compare character language models on one text: nanoGPT's CPU setting, the best GPT and the best LSTM in ten minutes.
 
     python benchmarks/characters.py --data input.txt.gz --out runs/characters
 
-The last tenth of the file is the validation text, as in nanoGPT. Runs go one after the other with the same threads; a
-run that was stopped goes on. Prints a table (Markdown) of nats a character on the whole validation text:
-    windows     each window read from nothing, as nanoGPT measures it; a recurrent network carries its state on
-    context     each character with at least half a window before it
+The last tenth of the file is the validation text, as in nanoGPT. The runs follow one another with the same number of
+threads; a stopped run resumes. Prints a Markdown table of nats per character on the whole validation text:
+    windows     each window starts without context, as nanoGPT measures it; a recurrent network carries its state on
+    context     each character has at least half a window of context
 """
 
 import argparse
@@ -23,7 +23,7 @@ HEAD = (
     "| run | parameters | updates | minutes | characters/s | windows | context | bits (95 %) |\n"
     "|---|---|---|---|---|---|---|---|"
 )
-# name: recipe, whether the clock ends it
+# name: (recipe, whether it has a time budget)
 RUNS = {
     "nanoGPT's shape": ("gpt-characters", False),
     "GPT": ("gpt-characters-10min", True),
@@ -48,16 +48,16 @@ def main() -> None:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     usual = Path(os.environ.get("SEQLOOM_DATA", ".")) / "tinyshakespeare" / "input.txt.gz"
-    parser.add_argument("--data", type=Path, default=usual, help="a text, also .gz [default: that of SEQLOOM_DATA]")
-    parser.add_argument("--out", type=Path, required=True, help="where the runs go")
+    parser.add_argument("--data", type=Path, default=usual, help="a text file, also .gz [default: from SEQLOOM_DATA]")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--budget", default="10m")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", nargs="*", default=(), help="recipes")
+    parser.add_argument("--only", nargs="*", default=(), help="run only these recipes")
     return parser.parse_args()
 
 
 def split_text(file: Path, folder: Path) -> tuple[Path, Path]:
-    """The first nine tenths of the characters, and the last."""
+    """Split the text into the first nine tenths of its characters and the last tenth."""
     with open_bytes(file) as stream:
         text = stream.read().decode()
     cut = int(0.9 * len(text))
@@ -68,7 +68,7 @@ def split_text(file: Path, folder: Path) -> tuple[Path, Path]:
 
 
 def seqloom(*words: Any) -> str:
-    """Standard output of one command; what it says of its progress is shown."""
+    """Run one command and return its standard output; its standard error is shown."""
     done = subprocess.run([sys.executable, "-m", "seqloom", *map(str, words)], stdout=subprocess.PIPE, encoding="utf-8")
     if done.returncode:
         sys.exit(f"seqloom {words[0]} ended with {done.returncode}")

@@ -1,11 +1,11 @@
-"""Answers in task dialogues (Schema-Guided Dialogue): perplexity, chrF, distinct-n and a transcript.
+"""Train and evaluate a dialogue model (Schema-Guided Dialogue): perplexity, chrF, distinct-n and a transcript.
 
     SEQLOOM_DATA=DIR python benchmarks/dialogue.py --work runs/talk --budget 30m [--turns 3] [--split dev]
 
-A line of the files is a user's turn and the system's answer, and the lines of a dialogue follow each other. With
---turns N a source holds the last N turns: those before it up to the last goodbye, as the files do not tell where a
-dialogue begins. The transcript: the model answers the user's lines of the split's first dialogue, and knows its own
-answers alone.
+Each line of the files holds a user's turn and the system's answer; the lines of a dialogue follow one another. With
+--turns N a source holds the last N turns, back to the last goodbye: the files do not mark where a dialogue begins. In
+the transcript the model answers the user's turns of the first dialogue of the split. It sees its own earlier answers,
+not those of the system.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import seqloom
+from seqloom.decode.options import SearchRequest
 from seqloom.runtime.inputs import TURN
 from seqloom.workflows.chat import chat
-from seqloom.workflows.decoding import Decoding
 from seqloom.workflows.evaluate import evaluate, render
 
 GOODBYE = re.compile(
@@ -30,12 +30,12 @@ Exchange = tuple[str, str]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where the run and its data go")
+    parser.add_argument("--work", type=Path, required=True, help="folder for the run and its data")
     parser.add_argument("--budget", default="30m")
     parser.add_argument("--turns", type=int, default=1)
     parser.add_argument("--split", default="dev", choices=("dev", "test"))
     parser.add_argument("--set", action="append", default=[], help="further settings")
-    parser.add_argument("--most", type=int, default=0, help="so many lines of each file; 0 = all")
+    parser.add_argument("--most", type=int, default=0, help="use only this many lines of each file; 0 = all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
@@ -56,14 +56,14 @@ def main() -> None:
 
 
 def read_exchanges(file: Path) -> list[Exchange]:
-    """(user, system) of each line that has both."""
+    """Yield (user, system) for each line that has both."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         cells = [line.rstrip("\n").split("\t") for line in lines]
     return [(row[0], row[1]) for row in cells if len(row) == 2 and all(row)]
 
 
 def dialogues(exchanges: list[Exchange]) -> Iterator[list[Exchange]]:
-    """Exchanges up to the system's goodbye."""
+    """Group the exchanges into dialogues: each ends with a goodbye of the system."""
     dialogue: list[Exchange] = []
     for exchange in exchanges:
         dialogue.append(exchange)
@@ -75,7 +75,7 @@ def dialogues(exchanges: list[Exchange]) -> Iterator[list[Exchange]]:
 
 
 def write_turns(data: Path, name: str, options: argparse.Namespace) -> Path:
-    """The file as it is, or one whose sources hold the turns before."""
+    """Return the file itself, or write a copy whose sources hold the earlier turns."""
     if options.turns == 1 and not options.most:
         return data / f"{name}.tsv.gz"
     file: Path = options.work / f"{name}-{options.turns}.tsv"
@@ -91,7 +91,7 @@ def write_turns(data: Path, name: str, options: argparse.Namespace) -> Path:
 
 def show_transcript(out: Path, dialogue: list[Exchange]) -> None:
     users = [user for user, _ in dialogue]
-    for (user, system), answer in zip(dialogue, chat(out, users, Decoding(), warn=print), strict=True):
+    for (user, system), answer in zip(dialogue, chat(out, users, SearchRequest(), warn=print), strict=True):
         print(f"user      {user}\nmodel     {answer}\n(system)  {system}\n")
 
 

@@ -1,12 +1,13 @@
-"""Few pairs: does denoising the captions' monolingual text first help a translator of 5,000 pairs?
+"""Few pairs: does denoising pre-training on monolingual captions help a translation model of 5,000 pairs?
 
     SEQLOOM_DATA=DIR python benchmarks/low_resource.py --work runs/low [--seeds 1,2,3] [--pairs 5000] [--split test2016]
 
-For each seed: a denoiser (recipe bart-small) of both languages of the Multi30k training captions, one line a text, the
-pairs unknown to it; a translator that begins from it (--init); and one that begins from nothing with the same
-tokenizer, the same settings and as many updates on the same pairs. Settings are chosen with --split val; the test
-split is for the end. Reported: BLEU and chrF of every run, and the difference of the means over seeds with a paired
-bootstrap over sentences (all runs see the same resamples). Every part resumes when it is run again.
+For each seed, trains three models: a denoiser (recipe bart-small) on the Multi30k training captions of both languages,
+one text per line, without the information which captions form pairs; a translation model that starts from it (--init);
+and one without pre-training, with the same tokenizer, settings, pairs and number of updates. Choose settings with
+--split val; use the test split only at the end. Reports BLEU and chrF of every run, and the difference of the means
+over seeds with a paired bootstrap over sentences (all runs see the same resamples). Every part resumes when it is run
+again.
 """
 
 import argparse
@@ -19,25 +20,25 @@ from pathlib import Path
 import numpy as np
 
 import seqloom
-from seqloom.evaluate.metrics import Measurement, measure
-from seqloom.evaluate.significance import bootstrap, difference_of, middle_95
+from seqloom.metrics.measures import Measurement, measure
+from seqloom.metrics.significance import bootstrap, difference_of, middle_95
 
 SIDES = ("en", "de")
-SHAPE = ["model.width=128", "model.ffn_size=512"]  # of all models: narrow, so that 1,500 updates are soon done
+SHAPE = ["model.width=128", "model.ffn_size=512"]  # of all models: narrow, so that 1,500 updates take little time
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where runs and cut files go")
+    parser.add_argument("--work", type=Path, required=True, help="folder for runs and shortened files")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--pairs", type=int, default=5000)
     parser.add_argument("--split", default="test2016", choices=("val", "test2016"))
     parser.add_argument("--pretrain-steps", type=int, default=3000)
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--dropout", type=float, default=0.3, help="of both translators")
-    parser.add_argument("--set", action="append", default=[], help="further settings of both translators")
+    parser.add_argument("--dropout", type=float, default=0.3, help="dropout of both translation models")
+    parser.add_argument("--set", action="append", default=[], help="further settings of both translation models")
     parser.add_argument("--pretrain-set", action="append", default=[], help="further settings of the denoiser")
-    parser.add_argument("--one-denoiser", action="store_true", help="all seeds begin from that of the first")
+    parser.add_argument("--one-denoiser", action="store_true", help="all seeds start from the denoiser of the first")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     data = Path(os.environ["SEQLOOM_DATA"]) / "multi30k"
@@ -62,7 +63,7 @@ def train_denoiser(options: argparse.Namespace, data: Path, seed: int) -> Path:
 
 
 def train_translator(options: argparse.Namespace, data: Path, seed: int, name: str, denoiser: Path) -> Path:
-    """`scratch` shares the tokenizer with `denoised`: the vocabulary is no part of the difference."""
+    """Train one translation model. `scratch` has the tokenizer of `denoised`, so the vocabulary makes no difference."""
     out = options.work / f"{name}-{seed}"
     overrides = [f"train.max_steps={options.steps}", "train.max_epochs=0", f"model.dropout={options.dropout}"]
     seqloom.train(
@@ -79,7 +80,7 @@ def train_translator(options: argparse.Namespace, data: Path, seed: int, name: s
 
 
 def cut(options: argparse.Namespace, data: Path, side: str) -> Path:
-    """The first pairs of the training data."""
+    """Write the first pairs of the training data to a file."""
     file: Path = options.work / f"train-{options.pairs}.{side}"
     if not file.exists():
         lines = islice(read_lines(data / f"train.{side}.gz"), options.pairs)
@@ -103,7 +104,7 @@ def report(options: argparse.Namespace, data: Path, seeds: list[int], runs: dict
 
 
 def compare(measured: dict[str, Measurement], seeds: list[int]) -> dict[str, object]:
-    """The mean over seeds of each kind, and their difference: a paired bootstrap over sentences."""
+    """Compute the mean over seeds of each kind and their difference, by a paired bootstrap over sentences."""
     resampled = bootstrap(measured)
     means = {name: np.mean([measured[f"{name}-{seed}"].score for seed in seeds]) for name in ("scratch", "denoised")}
     draws = {name: np.mean([resampled[f"{name}-{seed}"] for seed in seeds], axis=0) for name in means}

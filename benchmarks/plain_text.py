@@ -1,9 +1,9 @@
-"""Plain English to read before a task with few labels: one side of the corpora here, a line a text, no text twice.
+"""Write English plain text for pre-training: one side of the corpora here, one text per line, without duplicates.
 
     SEQLOOM_DATA=DIR python benchmarks/plain_text.py --out runs/text
 
 Writes tatoeba.txt (everyday sentences), dialogue.txt (turns of task dialogues) and europarl.txt (the first 60,000
-sentences of parliament speech): what benchmarks/tagging.py and benchmarks/sentiment.py take as --text.
+sentences of parliament speech). benchmarks/tagging.py and benchmarks/sentiment.py take these files as --text.
 """
 
 import argparse
@@ -18,7 +18,7 @@ FIRST_OF_EUROPARL = 60_000
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="where the texts go")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the texts")
     out = parser.parse_args().out
     data = Path(os.environ["SEQLOOM_DATA"])
     out.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def cells(file: Path, columns: int) -> Iterable[str]:
-    """The first columns of each line, one after the other."""
+    """Yield the first columns of each line, one after the other."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield from line.rstrip("\n").split("\t")[:columns]

@@ -1,9 +1,10 @@
-"""Training steps in float32 and in bfloat16, in turn in one run: what train.precision buys on this machine.
+"""Compare the speed of training in float32 and bfloat16 on this machine (train.precision), in turn in one run.
 
     python benchmarks/precision.py [--threads 1] [--rounds 5] [RECIPE ...]
 
-Each recipe at its full size, a batch of 64 generated sentences of 16 tokens, 4,000 pieces: target tokens/s of the best
-round, and the ratio. A processor without instructions for bfloat16 has a ratio below 1; "auto" is float32 there.
+Trains each recipe at its full size on a batch of 64 generated sentences of 16 tokens, with 4,000 pieces. Prints target
+tokens/s of the best round, and the ratio. On a processor without bfloat16 instructions the ratio is below 1; "auto"
+then means float32.
 """
 
 import argparse
@@ -13,13 +14,14 @@ from collections.abc import Callable
 import torch
 
 from seqloom.config import load_config
+from seqloom.config.recipes import find_recipe
 from seqloom.data.batch import Batch
 from seqloom.models.build import build_model
 from seqloom.tasks.translate import translation_loss
-from seqloom.train.optim import make_optimizer, scale_and_clip
-from seqloom.train.precision import has_bfloat16, products_in
-from seqloom.train.speed import keep_freed_memory
-from seqloom.workflows.recipes import find_recipe
+from seqloom.training.gradient_clipping import scale_and_clip
+from seqloom.training.optimizers import make_optimizer
+from seqloom.training.precision import has_bfloat16, products_in
+from seqloom.training.speed import keep_freed_memory
 
 RECIPES = ("ladder/transformer", "ladder/rnnsearch-additive", "ladder/rnnsearch-dot", "ladder/lstm", "ladder/gru")
 VOCAB, ROWS, LENGTH = 4000, 64, 16
@@ -62,7 +64,7 @@ def make_step(recipe: str, precision: str) -> Callable[[], None]:
         optimizer.step()
         optimizer.zero_grad(set_to_none=False)
 
-    step()  # buffers and the optimizer's memory
+    step()  # creates buffers and the optimizer state
     return step
 
 

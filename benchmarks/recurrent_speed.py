@@ -1,13 +1,13 @@
-"""Training speed of a recurrent translator beside a plain loop of torch.nn modules, interleaved in one run.
+"""Compare the training speed of a recurrent model with a plain loop of torch.nn modules, in turn in one run.
 
     python benchmarks/recurrent_speed.py [--rounds 3] [--batch-tokens 4096] [--cell lstm] [--decoder luong]
 
 Shape: bidirectional encoder of 2 x 256, decoder of 512 with attention, one layer each, word vectors of 512, 8,000
 tokens in one tied vocabulary, dropout 0.1, label smoothing 0.1, AdamW, fp32; generated ids, sentences of 10 to 20
-tokens. `--cell lstm --decoder luong` (input feeding) is the shape that was measured with OpenNMT-py.
-Reported: target tokens/s of each round, best and range; the ratio of the best; and MFU, the share of this machine's
-own matrix-product speed. The peer is what a tutorial builds: nn.LSTM (or GRU) over the source, nn.LSTMCell in a loop
-over the target, additive attention, cross-entropy over all positions.
+tokens. `--cell lstm --decoder luong` (input feeding) is the shape that was measured with OpenNMT-py. Reports target
+tokens/s of each round, best and range; the ratio of the best rounds; and MFU, the share of this machine's
+matrix-product speed. The plain loop is what a tutorial would build: nn.LSTM (or GRU) over the source, nn.LSTMCell in a
+loop over the target, additive attention, cross-entropy over all positions.
 """
 
 import argparse
@@ -23,8 +23,9 @@ from seqloom.config import TrainConfig, load_config
 from seqloom.data.batch import Batch, pad_sources, pad_targets
 from seqloom.models.build import build_model
 from seqloom.tasks.translate import translation_loss
-from seqloom.train.optim import make_optimizer, scale_and_clip
-from seqloom.train.speed import count_flops, keep_freed_memory, matmul_speed
+from seqloom.training.gradient_clipping import scale_and_clip
+from seqloom.training.optimizers import make_optimizer
+from seqloom.training.speed import count_flops, keep_freed_memory, matmul_speed
 
 VOCAB, WIDTH = 8000, 512
 Step = Callable[[Batch], int]
@@ -33,7 +34,7 @@ Step = Callable[[Batch], int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batches", type=int, default=4, help="batches a round")
+    parser.add_argument("--batches", type=int, default=4, help="batches per round")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--cell", default="lstm", choices=("lstm", "gru", "gru_fused", "rnn", "rnn_relu"))
@@ -41,7 +42,7 @@ def main() -> None:
     parser.add_argument("--attention", default="bilinear")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    keep_freed_memory()  # for both: it holds for the whole process
+    keep_freed_memory()  # applies to both systems, because it works on the whole process
     batches = [make_batch(options.batch_tokens, seed) for seed in range(options.batches)]
     model = make_model(options)
     speeds = measure(
@@ -58,7 +59,7 @@ def main() -> None:
 
 
 def make_batch(tokens: int, seed: int) -> Batch:
-    """Pairs of about equal length, as a sampler deals them."""
+    """Make pairs of about equal length, as a sampler would."""
     random = torch.Generator().manual_seed(seed)
     longest = 20 - 2 * (seed % 6)
     rows = tokens // longest
@@ -71,7 +72,7 @@ def make_batch(tokens: int, seed: int) -> Batch:
 
 
 def measure(steps: dict[str, Step], batches: list[Batch], rounds: int) -> dict[str, list[float]]:
-    """Target tokens/s of each round, the systems in turn; a batch each warms up."""
+    """Measure target tokens/s of each round, the systems in turn, after one warm-up batch each."""
     for step in steps.values():
         step(batches[0])
     speeds: dict[str, list[float]] = {name: [] for name in steps}
@@ -111,7 +112,7 @@ def make_seqloom_step(model: nn.Module) -> Step:
 
 
 class PlainRecurrent(nn.Module):
-    """What a tutorial builds: the state asks, the context is read with the word, both make the output."""
+    """The model of a tutorial: the state is the query, the cell reads word and context, both predict the output."""
 
     def __init__(self, cell: str) -> None:
         super().__init__()

@@ -1,14 +1,14 @@
-"""SST-2 accuracy against the number of labels: what reading plain text first is worth when labels are few.
+"""Measure SST-2 accuracy against the number of labels: what does pre-training gain when labels are few?
 
     SEQLOOM_DATA=DIR python benchmarks/sentiment.py --work runs/sentiment [--part dev] [--imported DIR] [--text FILE]
 
-Models: tf-idf with a linear classifier, a bag of learned word vectors, LSTM from scratch, our masked model (recipe
-bert-small with two layers, on the texts of the training data without their labels and on each --text, which
-benchmarks/plain_text.py writes), fine-tuned; and with --imported (`seqloom import`) a public encoder, fine-tuned.
-100 and 1,000 labels are drawn half and half, anew for each seed; all labels are 6,920. Validation is the dev file
-throughout, so its labels count as known: the weights with the lowest loss there are kept. Settings are chosen with
---part dev, --part test is for the end. Reported: accuracy with its interval over texts for each run, the mean and the
-spread over seeds, and one chart (sentiment.png, where matplotlib is installed). Runs resume.
+The models are: tf-idf with a linear classifier; a bag of learned word vectors; an LSTM without pre-training; our masked
+model, fine-tuned (recipe bert-small with two layers, trained on the training texts without labels and on each --text,
+which benchmarks/plain_text.py writes); and with --imported (`seqloom import`) a public encoder, fine-tuned. For each
+seed, 100 or 1,000 labels are drawn at random, half of them of each class; all labels are 6,920. Validation always uses
+the dev file and keeps the weights with the lowest loss there, so the dev labels count as known. Choose settings with
+--part dev; use --part test only at the end. Reports the accuracy of each run with its interval over texts, mean and
+spread over seeds, and one chart (sentiment.png, if matplotlib is installed). Runs resume.
 """
 
 import argparse
@@ -27,8 +27,8 @@ from spaced import write_spaced
 from torch import Tensor
 
 import seqloom
-from seqloom.evaluate.label_report import LabelReport, make_label_report
-from seqloom.evaluate.render import table
+from seqloom.evaluation.label_report import LabelReport, make_label_report
+from seqloom.evaluation.render import table
 from seqloom.explain.charts import can_draw, draw_lines
 from seqloom.vectors.bag import BagOfWords
 from seqloom.workflows.evaluate import evaluate
@@ -47,12 +47,12 @@ READ_FIRST = [
     "train.max_steps=3000",
     "train.max_epochs=0",
 ]  # our masked model
-SETTINGS = {"imported": ["train.rates=source_table=0"]}  # its words were learned from far more text
+SETTINGS = {"imported": ["train.rates=source_table=0"]}  # its word vectors were learned from far more text
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where runs and cut files go")
+    parser.add_argument("--work", type=Path, required=True, help="folder for runs and shortened files")
     parser.add_argument("--part", default="dev", choices=("dev", "test"))
     parser.add_argument("--imported", type=Path, help="a folder that `seqloom import` wrote")
     parser.add_argument("--text", type=Path, action="append", default=[], help="more plain text for our masked model")
@@ -99,7 +99,7 @@ def plan(options: argparse.Namespace, names: list[str]) -> Iterator[tuple[str, s
 
 
 def pretrain(options: argparse.Namespace) -> Path:
-    """Our masked model: the texts without their labels, and of what else is given another tenth each epoch."""
+    """Train our masked model on the texts without labels and, in each epoch, on another tenth of the further texts."""
     out, text = options.work / "masked", options.work / "texts.txt"
     if not text.exists():
         text.write_text("".join(f"{line.partition(' ')[2]}\n" for line in read_train(options)), "utf-8")
@@ -123,7 +123,7 @@ def train(options: argparse.Namespace, name: str, size: str, seed: int, recipe: 
 
 
 def tf_idf(options: argparse.Namespace, size: str, seed: int) -> dict[str, Any]:
-    """A weight a word and nothing else: min over w, b of mean ln(1 + e^(-y (x w + b))) + c |w|^2, c chosen on dev."""
+    """Fit one weight per word: min over w, b of mean ln(1 + e^(-y (x w + b))) + c |w|^2, c chosen on dev."""
     labels, texts = split_labels(read_lines(draw_labels(options, size, seed)))
     bag = BagOfWords.fit(texts, "tf-idf")
     rows = torch.from_numpy(bag.transform(texts).dense())
@@ -135,7 +135,7 @@ def tf_idf(options: argparse.Namespace, size: str, seed: int) -> dict[str, Any]:
 
 
 def fit_linear(rows: Tensor, signs: Tensor, decay: float) -> Tensor:
-    """The weights of the words, the bias last."""
+    """Return the weights of the words, with the bias last."""
     weights = torch.zeros(rows.shape[1] + 1, requires_grad=True)
     optimizer = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
 
@@ -161,7 +161,7 @@ def split_labels(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def draw_labels(options: argparse.Namespace, size: str, seed: int) -> Path:
-    """A file of so many labelled texts, half and half."""
+    """Write a file of `size` labelled texts, half of them of each class."""
     if size == "all":
         return Path(options.data / "stsa.binary.train.gz")
     file = Path(options.work / f"labels-{size}-{seed}.txt")
@@ -184,7 +184,7 @@ def read_lines(file: Path) -> list[str]:
 
 
 def report(options: argparse.Namespace, found: list[dict[str, Any]]) -> None:
-    """A row a model, a column a number of labels: mean over seeds, spread, and the interval of a single run."""
+    """Print one row per model, one column per number of labels: mean and spread over seeds, or one run's interval."""
     sizes = options.sizes.split(",")
     names = list(dict.fromkeys(one["model"] for one in found))
     rows, lines = [["accuracy", *(f"{size} labels" for size in sizes)]], {}
@@ -198,7 +198,7 @@ def report(options: argparse.Namespace, found: list[dict[str, Any]]) -> None:
         rows.append([name, *cells])
         lines[name] = points
     print(table(rows))
-    print("one run: (its 95 % interval over texts); several: +- standard deviation over seeds and draws of labels")
+    print("one run: (95 % interval over texts); several runs: +- standard deviation over seeds and draws of labels")
     (options.work / f"sentiment-{options.part}.json").write_text(json.dumps(found, indent=1), "utf-8")
     if can_draw():
         chart = draw_lines(lines, "labels", f"accuracy on SST-2 {options.part}, %", ticks=sizes)

@@ -1,12 +1,12 @@
-"""A server under load: latency, errors and memory, and what dynamic batching buys against one text at a time.
+"""Measure a server under load: latency, errors, memory, and what dynamic batching gains over one text at a time.
 
     python benchmarks/serve_load.py runs/x [--seconds 60] [--connections 64] [--texts FILE] [--beams 1,5] [--threads 2]
 
-The server runs in a process of its own on loopback, the clients in another. Each connection sends a sentence, waits for
-its answer and sends the next. For each beam two servers are measured for the same time, one after the other: `batched`
-is `seqloom serve` as it comes, `one at a time` the same server with batches of one text. Reported: requests/s, p50, p95
-and p99, errors by status, the largest answer time, RSS before and after each sixth, and whether every answer was the
-answer that the sentence has alone. The last line is JSON.
+The server runs in its own process on loopback, the clients in another. Each connection sends a sentence, waits for the
+answer and sends the next. For each beam two servers are measured for the same time, one after the other: `batched` is
+`seqloom serve` with its normal settings, `one at a time` is the same server with batches of one text. Reports
+requests/s, p50, p95 and p99, errors by status, the longest answer time, memory (RSS) before and after each sixth of the
+time, and whether each answer equals the answer to the same sentence without load. The last line is JSON.
 """
 
 import argparse
@@ -32,12 +32,12 @@ DEFAULT_TEXTS = [
     "a child plays.",
     "people walk down a busy street past shops, cars and bicycles in the late afternoon sun.",
 ]
-PATIENCE = 60.0  # seconds for an answer, before a connection is given up
+PATIENCE = 60.0  # seconds to wait for an answer before closing the connection
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the server is, and what it translates."""
+    """The address of the server, and the language pair it translates."""
 
     port: int
     source: str
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("folder")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--texts", type=Path, help="sentences, one a line, also .gz")
+    parser.add_argument("--texts", type=Path, help="sentences, one per line, also .gz")
     parser.add_argument("--beams", default="1,5")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--serve", choices=("batched", "one"), help=argparse.SUPPRESS)
@@ -85,12 +85,15 @@ def read_texts(file: Path | None) -> list[str]:
 
 def serve(options: argparse.Namespace) -> None:
     """In the child: `seqloom serve`, with batches of one text where that is asked for."""
-    from seqloom.serve.limits import Limits
+    from seqloom.decode.options import SearchRequest
+    from seqloom.serve.batcher import Limits
+    from seqloom.workflows.serve import Address
     from seqloom.workflows.serve import serve as run
 
     limits = Limits() if options.serve == "batched" else Limits(rows=1, linger=0)
     greet = lambda text: print(text, flush=True)  # noqa: E731
-    run([options.folder], port=0, beam=options.beam, threads=options.threads, limits=limits, say=greet)
+    request = SearchRequest(beam=options.beam)
+    run([options.folder], Address(port=0), request, threads=options.threads, limits=limits, say=greet)
 
 
 def measure(options: argparse.Namespace, texts: list[str], beam: int, kind: str) -> dict[str, object]:
@@ -103,7 +106,7 @@ def measure(options: argparse.Namespace, texts: list[str], beam: int, kind: str)
         pair = re.search(r"\((\w+)-(\w+)\)", greeting)
         assert pair is not None
         place = Place(int(address.rpartition(":")[2]), pair[1], pair[2])
-        alone = asyncio.run(ask_alone(place, texts[:200]))  # also warms it up
+        alone = asyncio.run(ask_alone(place, texts[:200]))  # also warms up the server
         tally, took, memory = asyncio.run(load(options, place, texts, alone, child.pid))
         child.terminate()
         code = child.wait(60)
@@ -113,7 +116,7 @@ def measure(options: argparse.Namespace, texts: list[str], beam: int, kind: str)
 
 
 async def ask_alone(place: Place, texts: list[str]) -> dict[str, str]:
-    """What each text is answered when nobody else asks."""
+    """Return the answer to each text when it is the only request."""
     reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
     answers = {}
     for text in dict.fromkeys(texts):
@@ -136,7 +139,7 @@ async def load(
 
 
 async def watch(server: int, seconds: float) -> list[float]:
-    """The memory of the server before, and after each sixth of the time."""
+    """Record the memory of the server before, and after each sixth of the time."""
     held = [resident(server)]
     for _ in range(6):
         await asyncio.sleep(seconds / 6)
@@ -161,7 +164,7 @@ async def client(place: Place, turns: "itertools.cycle[str]", end: float, tally:
             answer = msgspec.json.decode(body)["translations"][0]["text"]
             tally.different += answer != alone.get(text, answer)
         else:
-            await asyncio.sleep(1)  # what Retry-After says
+            await asyncio.sleep(1)  # as Retry-After asks
     writer.close()
 
 
@@ -176,7 +179,7 @@ async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, place:
 
 
 def resident(pid: int) -> float:
-    """Megabytes of memory that a process holds; Linux tells it here."""
+    """Return the resident memory of a process in megabytes (Linux only)."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     return round(int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024, 1)
 

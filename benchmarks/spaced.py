@@ -1,4 +1,4 @@
-"""Plain text in the spelling of treebanks, marks apart from words (`do n't stop !`): so that pieces are the same."""
+"""Write plain text as treebanks do, with spaces around punctuation (`do n't stop !`), so that tokens are the same."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def space(line: str) -> str:
 
 
 def write_spaced(files: Sequence[Path], folder: Path, lower: bool = False) -> list[Path]:
-    """A spaced copy of each in the folder; one that is there already stays."""
+    """Write a spaced copy of each file into the folder; existing copies stay."""
     copies = [folder / f"spaced-{number}.txt" for number in range(1, len(files) + 1)]
     for file, copy in zip(files, copies, strict=True):
         if not copy.exists():

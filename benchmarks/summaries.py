@@ -1,10 +1,10 @@
-"""One-line summaries of Debian package descriptions: ROUGE beside the first sentence of the paragraph.
+"""Summarise Debian package descriptions in one line: ROUGE, compared with the first sentence of the paragraph.
 
     SEQLOOM_DATA=DIR python benchmarks/summaries.py --work runs/debian --budget 30m [--pretrain 20m] [--split dev]
 
-Sub-packages share their paragraph, so the split is by paragraph: a hash of its letters decides, and all its summaries
-go where it goes (95 % train, 2.5 % dev, 2.5 % test); further summaries of a paragraph are further references. With
---pretrain a denoiser of the training paragraphs comes first. Settings are chosen with --split dev.
+Sub-packages share their paragraph, so the data is split by paragraph: a hash of its letters decides where all its
+summaries go (95 % train, 2.5 % dev, 2.5 % test). Further summaries of a paragraph are further references. With
+--pretrain, a denoiser is first trained on the training paragraphs. Choose settings with --split dev.
 """
 
 import argparse
@@ -17,16 +17,16 @@ from pathlib import Path
 import seqloom
 from seqloom.workflows.evaluate import evaluate, render
 
-HELD_OUT = 0.025  # of the paragraphs, for dev and for test each
+HELD_OUT = 0.025  # share of the paragraphs for dev, and the same share for test
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where runs and splits go")
+    parser.add_argument("--work", type=Path, required=True, help="folder for runs and splits")
     parser.add_argument("--budget", default="30m")
-    parser.add_argument("--pretrain", default="", help="a budget for a denoiser of the paragraphs")
+    parser.add_argument("--pretrain", default="", help="time budget of a denoiser of the paragraphs")
     parser.add_argument("--split", default="dev", choices=("dev", "test"))
-    parser.add_argument("--set", action="append", default=[], help="further settings of the summariser")
+    parser.add_argument("--set", action="append", default=[], help="further settings of the summary model")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def split(source: Path, work: Path) -> dict[str, Path]:
-    """train.tsv, dev.tsv and test.tsv of the file, by paragraph."""
+    """Split the file by paragraph into train.tsv, dev.tsv and test.tsv."""
     work.mkdir(parents=True, exist_ok=True)
     files = {name: work / f"{name}.tsv" for name in ("train", "dev", "test")}
     if all(file.exists() for file in files.values()):
@@ -66,7 +66,7 @@ def split(source: Path, work: Path) -> dict[str, Path]:
 
 
 def part_of(paragraph: str) -> str:
-    """By the letters and digits alone: two spellings of a paragraph stay together."""
+    """Choose a part by letters and digits only, so that two spellings of a paragraph stay together."""
     letters = "".join(letter for letter in paragraph.lower() if letter.isalnum())
     share = int.from_bytes(hashlib.blake2b(letters.encode(), digest_size=8).digest()) / 2**64
     return "dev" if share < HELD_OUT else "test" if share < 2 * HELD_OUT else "train"

@@ -1,12 +1,13 @@
-"""Parts of speech on UD-EWT: a bidirectional LSTM, and what the right context buys over reading forward alone.
+"""Tag parts of speech on UD-EWT: what does a bidirectional LSTM gain over one that only reads forward?
 
     SEQLOOM_DATA=DIR python benchmarks/tagging.py --work runs/tagging [--seeds 1] [--part dev] [--text FILE ...]
 
-Recipe tag-bilstm, and the same with model.bidirectional=false (as wide: both directions' units in one). With --text
-(plain text, several times: benchmarks/plain_text.py writes some) a third one: the bidirectional network first learns to
-say hidden words of these texts and of the training sentences without their tags. Settings are chosen with --part dev;
---part test is for the end. Reported: accuracy with its interval over sentences, also on words that the training data
-lacks, whole sentences right, macro F1; and the difference by a paired bootstrap. Runs resume.
+Trains recipe tag-bilstm, and the same with model.bidirectional=false (one direction with the units of both). With
+--text (plain text; may be given several times; benchmarks/plain_text.py writes some) it trains a third model: the
+bidirectional network first learns to predict hidden words of these texts and of the training sentences without tags.
+Choose settings with --part dev; use --part test only at the end. Reports accuracy with its interval over sentences,
+accuracy on words that are not in the training data, sentences without a mistake and macro F1; and the differences by a
+paired bootstrap. Runs resume.
 """
 
 import argparse
@@ -21,9 +22,9 @@ from spaced import write_spaced
 
 import seqloom
 from seqloom.config import load_config
-from seqloom.evaluate.render import table
+from seqloom.config.recipes import find_recipe
+from seqloom.evaluation.render import table
 from seqloom.workflows.evaluate import evaluate
-from seqloom.workflows.recipes import find_recipe
 
 BOTH, FORWARD, READ_MORE = "both directions", "forward only", "both, read more"
 READ_FIRST = ["train.max_steps=1500", "train.max_epochs=0", "train.learning_rate=2e-3"]  # about 6 million pieces
@@ -32,11 +33,11 @@ SCORES = {"accuracy": "accuracy", "new_words": "new words", "whole_texts": "whol
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="where the runs go")
+    parser.add_argument("--work", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--part", default="dev", choices=("dev", "test"))
-    parser.add_argument("--text", type=Path, action="append", default=[], help="plain text to learn from first")
-    parser.add_argument("--pretrain-set", action="append", default=[], help="further settings of that")
+    parser.add_argument("--text", type=Path, action="append", default=[], help="plain text for pre-training")
+    parser.add_argument("--pretrain-set", action="append", default=[], help="further settings of pre-training")
     parser.add_argument("--set", action="append", default=[], help="further settings of all taggers")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
@@ -57,7 +58,7 @@ def main() -> None:
         if about["against"]:
             gain = about["against"]["differences"]["accuracy"]
             told = f"{gain['difference']:+.2f} ({gain['low']:.2f} .. {gain['high']:.2f}), p = {gain['p_value']:.3f}"
-            print(f"what {about['model']} buys, seed {about['seed']}: {told}")
+            print(f"gain of {about['model']}, seed {about['seed']}: {told}")
     print(json.dumps([{name: one[name] for name in ("model", "seed", *SCORES)} for one in found]))
 
 
@@ -76,7 +77,7 @@ def train(options: argparse.Namespace, data: Path, name: str, seed: int) -> Path
 
 
 def read_more(options: argparse.Namespace, data: Path) -> Path:
-    """A network of the tagger's shape that learned to say hidden words."""
+    """Pre-train a network of the tagger's shape to predict hidden words."""
     out, own = options.work / "masked", options.work / "sentences.txt"
     if not own.exists():
         with gzip.open(data / "train.pos.tsv.gz", "rt", encoding="utf-8") as lines:

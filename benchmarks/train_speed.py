@@ -1,12 +1,12 @@
-"""Training speed of the 3+3 x 256 Transformer on Multi30k en-de, beside peers, interleaved in one run.
+"""Compare the training speed of a 3+3 x 256 Transformer on Multi30k en-de with other systems, in turn in one run.
 
     SEQLOOM_DATA=... python benchmarks/train_speed.py [--rounds 3] [--batch-tokens 4096] [--opennmt PYTHON]
 
 Every system trains the same shape (3+3 layers, width 256, 4 heads, FFN 1024, 8k joint tied vocabulary, dropout 0.1,
-label smoothing 0.1, Adam, fp32) on two threads. Reported: target tokens/s of each round, best and range; and MFU, the
-share of this machine's own matrix-product speed. Peers:
+label smoothing 0.1, Adam, fp32) on two threads. Reports target tokens/s of each round, best and range; and MFU, the
+share of this machine's matrix-product speed. The other systems:
   torch      torch.nn.Transformer in a plain loop: the same batches, cross-entropy over all positions, AdamW
-  opennmt    OpenNMT-py's own `onmt_train` from another environment, where --opennmt names its Python
+  opennmt    OpenNMT-py's `onmt_train` from another environment; --opennmt names its Python
 """
 
 import argparse
@@ -24,8 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.config import Config, DataConfig, ModelConfig, TrainConfig
-from seqloom.data.batch import Batch
-from seqloom.data.batches import StoreBatches
+from seqloom.data.batch import Batch, StoreBatches
 from seqloom.data.corpus import CorpusSpec, usable_pairs
 from seqloom.data.prepare import prepare
 from seqloom.models.build import build_model
@@ -33,8 +32,9 @@ from seqloom.nn.positions import sinusoids
 from seqloom.tasks.translate import translation_loss
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.train.optim import make_optimizer, scale_and_clip
-from seqloom.train.speed import count_flops, keep_freed_memory, matmul_speed
+from seqloom.training.gradient_clipping import scale_and_clip
+from seqloom.training.optimizers import make_optimizer
+from seqloom.training.speed import count_flops, keep_freed_memory, matmul_speed
 
 VOCAB = 8000
 Step = Callable[[Batch], int]
@@ -43,7 +43,7 @@ Step = Callable[[Batch], int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batches", type=int, default=8, help="batches a round")
+    parser.add_argument("--batches", type=int, default=8, help="batches per round")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--opennmt", help="the Python of an environment with OpenNMT-py")
@@ -54,7 +54,7 @@ def main() -> None:
         tokenizers, batches = load_data(data, Path(folder), options.batch_tokens)
         plan = batches.epoch(0)
         chosen = [batches.load(plan[number]) for number in range(min(len(plan), options.batches))]
-        # The peer first: keep_freed_memory is a part of what Seqloom ships, and it holds for the whole process.
+        # The other system first: keep_freed_memory belongs to Seqloom and changes the whole process.
         results = {"torch": measure(make_torch_step(), chosen, options.rounds)}
         keep_freed_memory()
         model = build_model(Config(model=ModelConfig(layers=3, width=256, heads=4, ffn_size=1024)), VOCAB, VOCAB, True)
@@ -84,7 +84,7 @@ def load_data(data: Path, folder: Path, batch_tokens: int) -> tuple[Tokenizers, 
 
 
 def measure(step: Step, batches: list[Batch], rounds: int) -> list[float]:
-    """Target tokens/s of each round; the first batches warm up."""
+    """Measure target tokens/s of each round; the first batches are a warm-up."""
     for batch in batches[:2]:
         step(batch)
     speeds = []
@@ -112,7 +112,7 @@ def make_seqloom_step(model: nn.Module) -> Step:
 
 
 class PlainTransformer(nn.Module):
-    """What a tutorial builds: torch.nn.Transformer with one embedding table for source, target and output."""
+    """The model of a tutorial: torch.nn.Transformer with one embedding table for source, target and output."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ def make_torch_step() -> Step:
 
 
 def measure_opennmt(options: argparse.Namespace, data: Path, tokenizers: Tokenizers, folder: Path) -> list[float]:
-    """tokens/s as `onmt_train` reports them for the target side, after its first report."""
+    """Return the target tokens/s that `onmt_train` reports, without its first report."""
     spec = CorpusSpec.parse(f"{data}/train.en.gz,{data}/train.de.gz")
     with (folder / "src").open("w") as source, (folder / "tgt").open("w") as target:
         for pair in usable_pairs(spec, DataConfig()):

@@ -1,19 +1,19 @@
-"""Translation speed, one interleaved run: Seqloom beside CTranslate2 driven directly, Hugging Face and a plain loop.
+"""Compare translation speed in one run: Seqloom, CTranslate2 called directly, Hugging Face and a plain loop, in turn.
 
     python benchmarks/translate_speed.py runs/transformer test.en [--recurrent runs/rnn] [--fast runs/fast]
         [--references test.de] [--threads 2] [--rounds 3] [--one 200] [--beams 1 5] [--only SYSTEM ...]
 
-The folders are copied; the copies are converted. All Transformer systems run the same weights. Reported for each system
-and beam: sentences/s batched (best and range of the rounds), one at a time p50 and p95 in ms over `--one` sentences,
-with references BLEU (tokenizer 13a), and how many outputs are not those of the first system; then cold start (process
-start to first translation) and peak memory of a process that translates the whole file.
+Copies the folders and converts the copies. All Transformer systems run the same weights. Reports for each system and
+beam: sentences/s in batches (best and range of the rounds), p50 and p95 in ms over `--one` sentences translated one at
+a time, BLEU (tokenizer 13a) if there are references, and how many outputs differ from those of the first system; then
+cold start (process start to first translation) and peak memory of a process that translates the whole file.
 
 seqloom fp32, int8     Translator.translate on engine/, from text to text
-ctranslate2 fp32, int8 the same engine/ driven directly, inter_threads = threads, intra_threads = 1: tokens in and out
+ctranslate2 fp32, int8 the same engine/ called directly, inter_threads = threads, intra_threads = 1: tokens in and out
 hugging face           generate() of the exported folder, batches of 64 sorted by length, from text to text
 seqloom recurrent      fp32, int8: a recurrent model on its engine/ (ONNX Runtime), from text to text
 plain loop             a recurrent model: padded batches of 64 in the order of the file, the model's own step, until the
-                       last row has ended; greedy, and the same with beam rows
+                       last row has ended; greedy search, or the same with one row per hypothesis
 """
 
 import argparse
@@ -36,15 +36,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("transformer", type=Path)
     parser.add_argument("text", type=Path)
-    parser.add_argument("--references", type=Path, help="for BLEU")
+    parser.add_argument("--references", type=Path, help="reference translations for BLEU")
     parser.add_argument("--recurrent", type=Path)
     parser.add_argument("--fast", type=Path, help="a folder whose engine/ is ready: the recipe fast")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--one", type=int, default=200, help="sentences translated one at a time")
-    parser.add_argument("--lines", type=int, default=0, help="of the text; 0 = all")
+    parser.add_argument("--lines", type=int, default=0, help="use only this many lines of the text; 0 = all")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
-    parser.add_argument("--only", nargs="+", help="these systems, by name")
+    parser.add_argument("--only", nargs="+", help="run only these systems")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     texts = read(options.text)[: options.lines or None]
@@ -67,20 +67,22 @@ def read(file: Path) -> list[str]:
 
 
 def prepare(options: argparse.Namespace, work: Path) -> tuple[dict[str, Translate], dict[str, Path]]:
-    """All systems as functions of texts and beam, and the folders that a process starts from."""
+    """Return all systems as functions of texts and beam, and the folders for the cold-start processes."""
     import torch
 
+    from seqloom.formats.check_engine import EngineOptions
+    from seqloom.formats.export_ctranslate2 import make_ctranslate2_engine
+    from seqloom.formats.export_onnx import make_onnx_engine
     from seqloom.runtime.folder import open_run, read_config
     from seqloom.runtime.translator import Translator
-    from seqloom.workflows.export import export, make_engine
-    from seqloom.workflows.export_onnx import make_onnx_engine
+    from seqloom.workflows.export import export
 
     torch.set_num_threads(options.threads)
     systems: dict[str, Translate] = {}
     folders = {}
     for precision in ("fp32", "int8"):
         folder = folders[f"seqloom {precision}"] = copy(options.transformer, work / precision)
-        make_engine(folder, int8=precision == "int8", items=[], tell=print_to_error)
+        make_ctranslate2_engine(open_run(folder), EngineOptions(precision == "int8", items=[]), print_to_error)
         systems[f"seqloom {precision}"] = seqloom(Translator.load(folder, options.threads))
         systems[f"ctranslate2 {precision}"] = direct(folder, options.threads)
     export(options.transformer, "hf", work / "hf", tell=print_to_error)
@@ -91,7 +93,7 @@ def prepare(options: argparse.Namespace, work: Path) -> tuple[dict[str, Translat
     for precision in ("fp32", "int8") if options.recurrent else ():
         name = f"seqloom recurrent {precision}"
         folder = folders[name] = copy(options.recurrent, work / f"recurrent-{precision}")
-        make_onnx_engine(open_run(folder), int8=precision == "int8", items=[], tell=print_to_error)
+        make_onnx_engine(open_run(folder), EngineOptions(precision == "int8", items=[]), print_to_error)
         translator = Translator.load(folder, options.threads)
         systems[name] = seqloom(translator)
         systems.setdefault("plain loop", plain_loop(translator))
@@ -99,7 +101,7 @@ def prepare(options: argparse.Namespace, work: Path) -> tuple[dict[str, Translat
 
 
 def copy(folder: Path, into: Path) -> Path:
-    """Without engine/, checkpoints and store."""
+    """Copy a model folder without engine/, checkpoints and store."""
     ignored = shutil.ignore_patterns("engine", "checkpoints", "store", "tensorboard", "lock")
     return Path(shutil.copytree(folder, into, ignore=ignored))
 
@@ -121,7 +123,7 @@ def direct(folder: Path, threads: int) -> Translate:
 
     def translate(texts: list[str], beam: int) -> object:
         key = "\n".join(texts)
-        if key not in known:  # tokenising is not its work
+        if key not in known:  # tokenising is not part of the measurement
             known[key] = [[*(tokens[index] for index in ids), "</s>"] for ids in tokenizer.encode_batch(texts)]
         return model.translate_batch(
             known[key], beam_size=beam, max_batch_size=BATCH, min_decoding_length=0, max_decoding_length=200,
@@ -154,7 +156,7 @@ def hugging_face(folder: Path, penalty: float) -> Translate:
 
 
 def plain_loop(translator) -> Translate:
-    """What one writes first: the model's own step, a padded batch, until the last row has ended."""
+    """The simplest loop: padded batches, the model's own step, until the last row has ended."""
     import torch
 
     from seqloom.models.api import select_rows
@@ -209,7 +211,7 @@ def measure(systems: dict[str, Translate], texts: list[str], options: argparse.N
                 translate(texts, beam)
                 speeds[name].append(len(texts) / (time.perf_counter() - began))
                 print_to_error(f"  beam {beam}, {name}: {speeds[name][-1]:.1f} sentences/s")
-        for text in few:  # one after the other through all systems: whatever else runs slows them alike
+        for text in few:  # each text goes through all systems in turn, so that other work slows them all alike
             for name, translate in systems.items():
                 began = time.perf_counter()
                 translate([text], beam)
@@ -228,7 +230,7 @@ def measure(systems: dict[str, Translate], texts: list[str], options: argparse.N
 def add_quality(
     results: dict[str, dict], systems: dict[str, Translate], texts: list[str], options: argparse.Namespace
 ) -> None:
-    """BLEU and differing outputs, of the systems that give texts (CTranslate2 driven directly gives tokens)."""
+    """Add BLEU and differing outputs for the systems that return text (CTranslate2 called directly returns tokens)."""
     from sacrebleu import corpus_bleu
 
     references = read(options.references)[: len(texts)] if options.references else None
@@ -245,7 +247,7 @@ def add_quality(
 
 
 def processes(folder: Path, options: argparse.Namespace) -> dict[str, float]:
-    """Cold start of the command (best of five) and the memory that the whole text takes at most."""
+    """Measure the cold start of the command (best of five) and the peak memory for the whole text."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as one:
         one.write("a man is riding a bicycle .\n")
         one.flush()
@@ -264,7 +266,7 @@ def run_child(system: str, folder: Path, texts: list[str], threads: int) -> None
     from seqloom.runtime.translator import Translator
 
     Translator.load(folder, threads).translate(texts)
-    # Not ru_maxrss: a child begins with its parent's.
+    # Not ru_maxrss: a child process inherits its parent's value.
     status = Path("/proc/self/status").read_text("utf-8")
     print(next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")))
 

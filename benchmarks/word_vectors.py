@@ -1,12 +1,13 @@
-"""Word vectors beside gensim's: speed and quality on the same words, with the same settings, in one run.
+"""Compare word vectors with gensim's: speed and quality on the same words, with the same settings, in one run.
 
     SEQLOOM_DATA=... python benchmarks/word_vectors.py [--threads 2] [--epochs 5] [--rounds 1] [--small]
 
-Text: the English side of Europarl, split into words once for both. gensim gets it as a file of sentences, its fastest
-way. Reported for each system: words/s of training (words of the vocabulary times epochs; counting words is not in it),
-the accuracy on word2vec's analogy questions with Wilson's 95 % interval, and Spearman's correlation with WordSim-353,
-SimLex-999 and MEN with 95 % bootstrap intervals. Both are measured by our own evaluation, which gives gensim's numbers
-(tests/parity). With several rounds the systems take turns, each round with a seed of its own.
+The text is the English side of Europarl, split into words once for both systems. gensim reads it as a file of
+sentences, its fastest way. Reports for each system: words/s of training (words of the vocabulary times epochs, without
+the time to count words), the accuracy on word2vec's analogy questions with Wilson's 95 % interval, and Spearman's
+correlation with WordSim-353, SimLex-999 and MEN with 95 % bootstrap intervals. Seqloom's evaluation measures both;
+tests/parity shows that it gives the same numbers as gensim's. With several rounds the systems take turns, and each
+round has its own seed.
 """
 
 import argparse
@@ -25,7 +26,7 @@ import torch
 from gensim.models import Word2Vec
 
 from seqloom.data.lines import read_lines
-from seqloom.train.speed import keep_freed_memory
+from seqloom.training.speed import keep_freed_memory
 from seqloom.vectors.questions import Section, answer, read_questions, total
 from seqloom.vectors.settings import VectorSettings
 from seqloom.vectors.train import train_vectors
@@ -42,17 +43,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--size", type=int, default=100)
-    parser.add_argument("--epochs", type=int, default=5, help="of word2vec")
+    parser.add_argument("--epochs", type=int, default=5, help="epochs of word2vec")
     parser.add_argument("--glove-epochs", type=int, default=15)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--systems", default="skipgram,gensim-skipgram,cbow,gensim-cbow,glove")
-    parser.add_argument("--small", action="store_true", help=f"a quick try: {SMALL_LINES:,} lines, 2 epochs")
+    parser.add_argument("--small", action="store_true", help=f"a quick trial: {SMALL_LINES:,} lines, 2 epochs")
     options = parser.parse_args()
     if options.small:
         options.epochs = options.glove_epochs = 2
     data = Path(os.environ["SEQLOOM_DATA"])
     torch.set_num_threads(options.threads)
-    keep_freed_memory()  # for both: it holds for the whole process
+    keep_freed_memory()  # applies to both systems, because it works on the whole process
     texts = read_texts(data / "europarl-en-fr" / "train.en.gz", SMALL_LINES if options.small else None)
     corpus = read_corpus(texts, VectorSettings().min_count, "Europarl")
     print(f"{corpus.num_texts:,} sentences, {corpus.num_words:,} words, vocabulary {len(corpus.words):,}", flush=True)

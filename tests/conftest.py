@@ -36,6 +36,13 @@ TINY = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Begin every test with one torch thread: training in this process sets their number for all tests after it."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
     """For child processes: they import this tree, whatever their folder is."""

@@ -1,13 +1,13 @@
-"""seqloom align: which word translates which?"""
+"""seqloom align: word alignment by attention."""
 
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from seqloom.cli.flags import DATA_FLAGS
 from seqloom.cli.translate import Counter
-from seqloom.workflows.align import align as run
-from seqloom.workflows.align import pharaoh
+from seqloom.data.read_as import AS_FOUND, ReadAs
 
 
 def align(
@@ -17,31 +17,30 @@ def align(
     *,
     gold: Path | None = None,
     json_: bool = False,
-    columns: str | None = None,
+    reading: Annotated[ReadAs, DATA_FLAGS] = AS_FOUND,
     threads: int | None = None,
 ) -> None:
-    """Align the words of pairs with the attention of a model.
+    """Align the words of sentence pairs, using the attention of a model.
 
-    One row a pair, in order, in the Pharaoh form: `0-0 1-2` links source word 0 with target word 0 and source word 1
-    with target word 2. Words are what stands between spaces, counted from 0. A target word is linked to the source word
-    it looks at most, or to none. A line that is no pair, or is longer than the model takes, has an empty row.
+    Prints one row per pair in the Pharaoh format: `0-0 1-2` links source word 0 with target word 0 and source word 1
+    with target word 2. Words are separated by spaces and counted from 0. A target word is linked to the source word
+    with the highest attention, or to none. The row is empty for a line that is not a pair or is too long for the model.
 
-    With --gold the alignment error rate, precision and recall follow on standard error, with their 95 % intervals.
+    With --gold, prints alignment error rate, precision and recall with 95 % intervals to standard error.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --out` wrote; the model needs attention
+        model folder, as written by `seqloom train --out`; the model needs attention
     pairs
-        file.tsv, file.csv, file.jsonl, source.txt,target.txt or a file of `source ||| target` lines (each also .gz)
+        file.tsv, .csv, .jsonl, .tmx, .xlf, source.txt,target.txt or lines of `source ||| target` (each may be .gz)
     gold
-        alignments made by people, one line a pair: i-j is a sure, ipj a possible link, words counted from 1
+        alignments made by people, one line per pair: 1-2 is a sure link of source word 1 and target word 2, 1p2 a
+        possible link; words are counted from 1
     json_
-        one JSON object instead of rows
-    columns
-        which columns are source and target: numbers from 1, or names of a header or of JSON fields
+        print one JSON object instead of rows
     threads
-        threads of torch [default: all cores]
+        number of torch threads [default: all cores]
 
     Examples
     --------
@@ -49,6 +48,9 @@ def align(
         seqloom align runs/x hansards.src-tgt --gold hansards.gold
         seqloom align runs/x pairs.tsv --json
     """
+    from seqloom.workflows.align import align as run
+    from seqloom.workflows.align import pharaoh
+
     rows: list[Any] = []
     counter = Counter(silent=(sys.stdout.isatty() and not json_) or not sys.stderr.isatty())
     aligned = run(
@@ -56,12 +58,12 @@ def align(
         pairs,
         rows.append if json_ else lambda links: print(pharaoh(links)),
         gold=gold,
-        columns=columns,
+        columns=reading,
         threads=threads,
         progress=counter.show,
     )
     counter.end()
     if json_:
         print(json.dumps(aligned.to_json() | {"alignments": rows}, ensure_ascii=False))
-    elif said := aligned.render():
-        print(said, file=sys.stderr)
+    elif summary := aligned.render():
+        print(summary, file=sys.stderr)

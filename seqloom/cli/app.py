@@ -1,6 +1,6 @@
-"""The command line: one verb a file, imported when it is used; every error is a sentence and an exit code.
+"""The command line: finds the verb, imports its file, and turns errors into messages and exit codes.
 
-Exit codes: 0 fine, 2 usage, 3 bad data, 4 bad model folder, 5 training gave up, 130 / 143 interrupted and saved.
+Exit codes: 0 success, 2 wrong usage, 3 bad data, 4 bad model folder, 5 training failed, 130 / 143 stopped and saved.
 Data goes to standard output, everything else to standard error.
 """
 
@@ -11,40 +11,45 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Collection, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from itertools import pairwise
 from keyword import iskeyword
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 from seqloom import __version__
-from seqloom.errors import SeqloomError, TrainingError, UsageError, did_you_mean
+from seqloom.errors import SeqloomError, TrainingError, UsageError, did_you_mean, visible
 
 VERBS = {
-    "train": "Train a model on pairs; the same command again goes on where it stopped.",
-    "translate": "Translate text, one line in, one line out.",
-    "serve": "Serve models over HTTP, to the clients people already have.",
-    "generate": "Go on with a text, word by word: what a language model is for.",
-    "chat": "Talk with a model of dialogue, turn by turn.",
-    "evaluate": "Measure a model on pairs it has not seen.",
-    "score": "Tell how probable a model finds given targets.",
+    "train": "Train a model on pairs; the same command again continues where it stopped.",
+    "finish": "Make a model from the last checkpoint of a training run that was stopped.",
+    "translate": "Translate text: one output line per input line.",
+    "serve": "Serve models over HTTP, for LibreTranslate, DeepL and OpenAI clients.",
+    "generate": "Generate text from a prompt.",
+    "chat": "Talk with a dialogue model, turn by turn.",
+    "evaluate": "Measure a model on pairs that it has not seen.",
+    "score": "Print the log-probability of given targets.",
     "rescore": "Re-rank the n-best list of any system with a model.",
-    "align": "Align the words of pairs with the attention of a model.",
-    "doctor": "Look for what is wrong with a file of pairs.",
-    "info": "Tell what a model folder holds.",
-    "vectors": "Learn, look at and measure word vectors.",
-    "export": "Give a model another form: CTranslate2, Hugging Face or ONNX.",
+    "align": "Align the words of sentence pairs, using the attention of a model.",
+    "explain": "Show what a model does inside with a text: attention, gates, states and more.",
+    "doctor": "Check a data file and report what is wrong with it.",
+    "info": "Show what is in a model folder.",
+    "vectors": "Train, query, measure and plot word vectors.",
+    "export": "Write a model in another format: CTranslate2, Hugging Face or ONNX.",
     "import": "Turn a folder of public weights (Hugging Face layout) into a model folder.",
-    "ladder": "Train the lineage on one corpus, from the plain RNN to the Transformer, and report each step.",
-    "recipes": "List the built-in recipes with the result each made, where one was measured, or print one.",
-    "demo": "Train, measure and try a model in a few minutes, without any data of your own.",
+    "ladder": "Train a series of models on one corpus, from the plain RNN to the Transformer, and compare them.",
+    "recipes": "List the built-in recipes and their measured results, or print one recipe.",
+    "demo": "Train, evaluate and try a model in a few minutes, without data of your own.",
 }
 
 FRACTION = re.compile(r"[+-]?\d*\.\d*(e[+-]?\d+)?", re.IGNORECASE)
-ABOUT = "Seqloom: a two-column file becomes a trained, measured, translating model."
+ABOUT = "Seqloom turns a two-column file into a trained and evaluated translation model."
 
 EXAMPLES = """\
 Examples:
@@ -54,12 +59,12 @@ Examples:
     echo "a sentence" | seqloom translate runs/x
     seqloom evaluate runs/x test.tsv
 
-`seqloom VERB --help` tells more. `seqloom --install-completion` teaches your shell the commands.
+`seqloom COMMAND --help` shows its options. `seqloom --install-completion` sets up completion in your shell.
 """
 
 
 def build_app(in_full: Collection[str] = ()) -> App:
-    """The commands. Those in `in_full` are imported and show their own help; the others are a line in the list."""
+    """Build the app. It imports only the verbs in `in_full`; of the others it knows the line in VERBS."""
     app = App(
         name="seqloom",
         help=ABOUT,
@@ -84,33 +89,48 @@ def build_app(in_full: Collection[str] = ()) -> App:
 
 
 def word_of(verb: str) -> str:
-    """The name of a verb's file and function: `import` is a word of Python's own."""
+    """The name of a verb's file and function: the verb itself, or `import_` where Python reserves the word."""
     return f"{verb}_" if iskeyword(verb) else verb
 
 
 def description(command: Callable[..., object]) -> str:
-    """What stands before the sections of a command's docstring, its paragraphs unwrapped to fit any terminal."""
+    """The text before the sections of a command's docstring, with unwrapped paragraphs to fit any terminal."""
     text = re.split(r"\n(?:Parameters|Examples)\b", inspect.cleandoc(command.__doc__ or ""))[0]
     return "\n\n".join(paragraph.replace("\n", " ") for paragraph in text.strip().split("\n\n"))
 
 
 def examples(command: Callable[..., object]) -> str:
-    """The section of examples, which cyclopts leaves out."""
+    """The examples in a command's docstring, which cyclopts does not show."""
     section = r"\nExamples:?\n[-\n]*(.*?)(?:\nParameters\n|$)"
     found = re.search(section, inspect.cleandoc(command.__doc__ or ""), re.DOTALL)
     return "\n".join(["Examples:", *(line for line in found[1].splitlines() if line), ""]) if found else ""
 
 
 def shown_default(default: Any) -> Any:
-    """Nothing for a flag that is off and a list that is empty: `[default: False]` tells nobody anything."""
+    """Hide the default of flags and empty lists: `[default: False]` does not help anyone."""
     return None if default is False or default == () else default
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command line; the exit code."""
+    """Run one command line and return its exit code."""
     open_closed_streams()
     speak_utf8()
     tokens = sys.argv[1:] if tokens is None else list(tokens)
+    with notices_as_lines():
+        return run_tokens(tokens)
+
+
+@contextmanager
+def notices_as_lines() -> Iterator[None]:
+    """Print the notices of a model, which Python shows as warnings with file and line, as plain lines."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning, module=r"seqloom\.")
+        warnings.showwarning = lambda message, *_, **__: print(visible(str(message)), file=sys.stderr)
+        yield
+
+
+def run_tokens(tokens: list[str]) -> int:
+    """Run one command line; an error becomes a message and an exit code."""
     try:
         refuse_unknown_verb(tokens[:1])
         app = build_app(in_full=tokens[:1])
@@ -127,20 +147,33 @@ def main(tokens: Sequence[str] | None = None) -> int:
 
 
 def refuse_unknown_verb(first: Sequence[str]) -> None:
-    """cyclopts would import every command to say the same."""
+    """Refuse an unknown verb here: cyclopts would import every command to print the same message."""
     for word in first:
         if word not in VERBS and not word.startswith("-"):
             raise UsageError(f"{word}: no such command.{did_you_mean(word, VERBS)} Commands: {', '.join(VERBS)}.")
 
 
 def parameters_of(tokens: Sequence[str], app: App) -> list[inspect.Parameter]:
-    """Of the command that these words call; none where there is no such command."""
+    """The parameters of the command that these words call; an empty list if there is no such command."""
     verb = app[tokens[0]] if tokens and tokens[0] in VERBS else None
     if verb is not None and len(tokens) > 1 and not tokens[1].startswith("-") and tokens[1] in verb:
         verb = verb[tokens[1]]  # `vectors train`
     if verb is None or verb.default_command is None:
         return []
-    return [*inspect.signature(verb.default_command).parameters.values()]
+    return [*one_by_one(inspect.signature(verb.default_command).parameters.values())]
+
+
+def one_by_one(parameters: Iterable[inspect.Parameter]) -> Iterator[inspect.Parameter]:
+    """Yield each option; a group of options (a dataclass) is replaced by its fields."""
+    for parameter in parameters:
+        group = get_args(parameter.annotation)[0] if get_origin(parameter.annotation) is Annotated else None
+        if not is_dataclass(group):
+            yield parameter
+            continue
+        hints, rename = get_type_hints(group), get_args(parameter.annotation)[1].name_transform
+        for option in fields(group):
+            name = rename(option.name).replace("-", "_") + "_"  # `with` is reserved; `option_of` strips it
+            yield parameter.replace(name=name, annotation=hints[option.name], default=option.default)
 
 
 def option_of(parameter: inspect.Parameter) -> str:
@@ -148,7 +181,7 @@ def option_of(parameter: inspect.Parameter) -> str:
 
 
 def refuse_fractions(tokens: Sequence[str], app: App) -> None:
-    """`--beam 2.5`: cyclopts would round it."""
+    """Refuse `--beam 2.5`: cyclopts would round it."""
     whole = {option_of(p) for p in parameters_of(tokens, app) if p.annotation in (int, int | None)}
     for word, after in pairwise([*tokens, ""]):
         name, equals, value = word.partition("=")
@@ -158,7 +191,7 @@ def refuse_fractions(tokens: Sequence[str], app: App) -> None:
 
 
 def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
-    """A lone `-` is a file, as in other tools: cyclopts takes it for an option unless it stands behind `--` or `=`."""
+    """Treat a lone `-` as a file, as other tools do: cyclopts takes it for an option unless it follows `--` or `=`."""
     parameters = parameters_of(tokens, app)
     if "-" not in tokens or "--" in tokens or not parameters:
         return list(tokens)
@@ -176,7 +209,7 @@ def hyphen_as_file(tokens: Sequence[str], app: App) -> list[str]:
 
 
 def explain(error: Exception, tokens: Sequence[str]) -> int:
-    """Print what went wrong, for a person; the exit code. Only a fault of ours shows a traceback."""
+    """Print an error for a person and return the exit code. Only a bug in Seqloom shows a traceback."""
     match error:
         case SeqloomError():
             say(str(error))
@@ -193,15 +226,15 @@ def explain(error: Exception, tokens: Sequence[str]) -> int:
             say(f"{name}: {error.strerror}")
             return UsageError.exit_code
     traceback.print_exception(error)
-    say("this is a fault of Seqloom, not yours. Please report it, with the lines above.")
+    say("this is a bug in Seqloom. Please report it, with the lines above.")
     return 1
 
 
 def tell_missing(error: MissingArgumentError) -> str:
-    """Of an option that nobody gave cyclopts would say that it `requires an argument`."""
+    """Say that an option is missing; cyclopts would say that it `requires an argument`."""
     assert error.argument is not None
     if given := error.keyword:
-        return f"{given}: no value. One that begins with a dash is written with an equals sign: {given}=-x."
+        return f"{given}: no value. Write a value that begins with a dash with an equals sign: {given}=-x."
     name = error.argument.name
     typed = [word.partition("=")[0] for word in error.unused_tokens or () if word.startswith("-")]
     near = [word for word in typed if did_you_mean(word, [name])]
@@ -211,26 +244,26 @@ def tell_missing(error: MissingArgumentError) -> str:
 
 
 def say(message: str) -> None:
-    print(f"seqloom: {message}", file=sys.stderr)
+    print(f"seqloom: {visible(message)}", file=sys.stderr)
 
 
 def speak_utf8() -> None:
-    """Text in and out is UTF-8 whatever the locale says; what we say never fails, not even on the name of a file."""
-    for stream in (sys.stdin, sys.stdout):
+    """Read and write UTF-8 in every locale. Writing never fails, even if a file name is not UTF-8 (`\\udcff`)."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def open_closed_streams() -> None:
-    """Whoever closed one (`>&-`) wants nothing of it; Python has None there, and whoever writes to that fails."""
+    """Replace closed streams (`>&-`): Python sets them to None, and writing to None would fail."""
     nowhere = Path(os.devnull)
     sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
     sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
 
 
 def leave_broken_pipe() -> int:
-    """The reader (`| head`) has gone: end quietly, as other tools do."""
+    """End quietly when the reader (`| head`) has closed the pipe, as other tools do."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 141

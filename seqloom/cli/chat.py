@@ -1,74 +1,60 @@
-"""seqloom chat: a line in, an answer out."""
+"""seqloom chat: talk with a dialogue model."""
 
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
+from seqloom.cli.flags import NO_OPTIONS, search_flags
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
-from seqloom.workflows.chat import chat as run
-from seqloom.workflows.decoding import Decoding
 
 
 def chat(
     folder: Path,
     /,
     *,
-    beam: int | None = None,
-    no_repeat_ngram: int | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,
+    search: Annotated[SearchRequest, search_flags("chat")] = NO_OPTIONS,
     threads: int | None = None,
 ) -> None:
-    """Talk with a model of dialogue, turn by turn.
+    """Talk with a dialogue model, turn by turn.
 
-    Type a line, read the answer; Ctrl-D leaves. A model that was trained on sources of several turns (task.turns) is
-    told what was said before, the others know the last line alone. Without a terminal every line of standard input is
-    answered with one line.
+    Type a line and read the answer; Ctrl-D ends the conversation. A model that was trained on several turns per source
+    (task.turns) also reads the earlier turns; any other model reads only the last line. Without a terminal, prints one
+    answer per line of standard input. With --temperature, --top-p or --seed, answers are sampled.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --task dialogue --out` wrote
-    beam
-        hypotheses kept an answer, 1 = greedy [default: the model's decode.beam]
-    no_repeat_ngram
-        no group of this many tokens comes twice in an answer
-    temperature
-        answer by chance: below 1 the likely becomes likelier, above 1 the unlikely
-    top_p
-        by chance: only the most probable tokens that hold this share together
-    seed
-        by chance: the same seed and the same lines give the same answers
+        model folder, as written by `seqloom train --task dialogue --out`
     threads
-        threads of torch [default: all cores]
+        number of torch threads [default: all cores]
 
     Examples
     --------
         seqloom chat runs/talk
         seqloom chat runs/talk --temperature 0.8 --top-p 0.9
     """
-    by_chance = any(option is not None for option in (temperature, top_p, seed))
-    if by_chance and beam is not None:
-        raise UsageError(
-            "--beam: an answer by chance (--temperature, --top-p, --seed) is not searched for; give one way"
-        )
-    decoding = Decoding(
-        beam=beam, no_repeat_ngram=no_repeat_ngram, sample=1 if by_chance else None,
-        temperature=temperature, top_p=top_p, seed=seed,
-    )  # fmt: skip
+    from seqloom.workflows.chat import chat as run
+
+    at_random = any(option is not None for option in (search.temperature, search.top_p, search.seed))
+    if at_random and search.beam is not None:
+        raise UsageError("--beam: sampling (--temperature, --top-p, --seed) uses no beam; leave out one or the other")
+    if at_random:
+        search = replace(search, sample=1)
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # a broken letter is no reason to end a talk
+        sys.stdin.reconfigure(errors="replace")  # an undecodable byte must not end the conversation
     typed = sys.stdin is not None and sys.stdin.isatty()
     lines = typed_lines() if typed else (line.rstrip("\r\n") for line in sys.stdin or ())
-    for answer in run(folder, lines, decoding, threads=threads, warn=lambda text: print(text, file=sys.stderr)):
+    for answer in run(folder, lines, search, threads=threads, warn=lambda text: print(text, file=sys.stderr)):
         print(" ".join(answer.splitlines()), flush=True)
 
 
 def typed_lines() -> Iterator[str]:
-    """What a person types, until Ctrl-D; Enter alone asks nothing."""
-    print("Type a line; Ctrl-D leaves.", file=sys.stderr)
+    """Yield the lines that a person types, until Ctrl-D; blank lines are ignored."""
+    print("Type a line; Ctrl-D ends.", file=sys.stderr)
     while True:
         try:
             line = input("> ")

@@ -1,24 +1,21 @@
-"""seqloom demo: the whole main job, on dates that the project writes itself."""
+"""seqloom demo: train, evaluate and try a model on generated dates."""
 
 from pathlib import Path
 
-from seqloom.workflows.demo import DEFAULT_SEED
-from seqloom.workflows.demo import demo as run
 
+def demo(*, out: Path = Path("runs/demo"), seed: int = 1) -> None:
+    """Train, evaluate and try a model in a few minutes, without data of your own.
 
-def demo(*, out: Path = Path("runs/demo"), seed: int = DEFAULT_SEED) -> None:
-    """Train, measure and try a model in a few minutes, without any data of your own.
-
-    Writes dates as people write them, in English and French, trains a small recurrent model with attention to turn
-    them into ISO 8601, measures it on dates it has not seen, translates a few, and draws where the model looked.
-    Needs no network. Run it again after Ctrl-C and it goes on; a finished model is only measured and shown.
+    Generates dates as people write them in English and French, trains a small recurrent model with attention that
+    translates them to ISO 8601, evaluates it on unseen dates, translates a few, and draws the attention of the model.
+    Needs no network. After Ctrl-C the same command resumes; a finished model is only evaluated and shown.
 
     Parameters
     ----------
     out
-        the folder for the data and the model
+        folder for the data and the model
     seed
-        other dates and another start; the same seed gives the same model
+        seed of the dates and of the training; the same seed gives the same model
 
     Examples
     --------
@@ -27,5 +24,7 @@ def demo(*, out: Path = Path("runs/demo"), seed: int = DEFAULT_SEED) -> None:
         echo "le 14 juillet 1998" | seqloom translate runs/demo
     """
     from rich.console import Console
+
+    from seqloom.workflows.demo import demo as run
 
     run(Console(highlight=False, soft_wrap=True), out, seed)

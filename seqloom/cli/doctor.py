@@ -1,4 +1,4 @@
-"""seqloom doctor: what is wrong with this file?"""
+"""seqloom doctor: check a data file."""
 
 import json
 import sys
@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from seqloom.cli.flags import DATA_FLAGS, DATA_OPTIONS
+from seqloom.data.read_as import AS_FOUND, ReadAs
 from seqloom.errors import DataError, UsageError, did_you_mean
 
 
@@ -14,38 +16,38 @@ def doctor(
     *pairs: Annotated[str, Parameter(allow_leading_hyphen=True)],  # - is standard input
     valid: str | None = None,
     test: str | None = None,
-    columns: str | None = None,
+    reading: Annotated[ReadAs, DATA_FLAGS] = AS_FOUND,
     json_: bool = False,
     fix: Path | None = None,
     allow_loss: bool = False,
     max_chars: int | None = None,
     task: str = "translate",
 ) -> int:
-    """Look for what is wrong with a file of pairs.
+    """Check a data file and report what is wrong with it.
 
-    One pass tells each finding with its severity, how often, the first lines and what to do. Hard: `train` would refuse
-    (exit code 3). Excluded: these lines are not used. Kept: used, but worth a look. No file is changed.
+    The report shows each finding with its severity, how often it occurs, the first lines and what to do. Severity
+    `hard`: `train` refuses the file (exit code 3). `excluded`: `train` skips these lines. `kept`: `train` uses these
+    lines, but you should look at them. The checked files are never changed.
 
     Parameters
     ----------
     pairs
-        file.tsv, file.csv, file.jsonl or source.txt,target.txt (each also .gz), or - for standard input
+        file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each may be .gz), or - for standard input
     valid
-        pairs to validate on: also told is what they share with PAIRS
+        validation pairs; the report also shows their overlap with PAIRS
     test
-        pairs to test on: also told is what they share with PAIRS
-    columns
-        which columns are source and target: numbers from 1, or names of a header or of JSON fields
+        test pairs; the report also shows their overlap with PAIRS
     json_
-        one JSON object instead of a text
+        print one JSON object instead of text
     fix
-        of a file of pairs: write the usable ones here (a new .tsv or .jsonl), the others into FIX.report.tsv
+        write the pairs without a finding to this new .tsv or .jsonl file, and put swapped columns in the right order;
+        FIX.report.tsv lists every line that was left out or changed
     allow_loss
-        more than 5 % unusable lines are no hard fault
+        accept more than 5 % unusable lines
     max_chars
-        a longer text is left out, but plain text is cut; 5000 unless told, as data.max_chars
+        exclude texts with more characters; plain text is cut instead [default: 5000, as data.max_chars]
     task
-        what the files are for, as in `train`: classify reads label<TAB>text, tag tokens<TAB>tags, masked plain text
+        task of the data, as in `train`: classify reads label<TAB>text, tag tokens<TAB>tags, masked plain text
 
     Examples
     --------
@@ -57,11 +59,12 @@ def doctor(
     """
     from seqloom.workflows.doctor import doctor as examine
 
-    options = ["--" + name.strip("_").replace("_", "-") for name in doctor.__kwdefaults__ or ()]
+    own = [name for name in doctor.__kwdefaults__ or () if name != "reading"]
+    options = ["--" + name.strip("_").replace("_", "-") for name in (*own, *DATA_OPTIONS)]
     for word in pairs:
         if word.startswith("--"):
             raise UsageError(f"{word}: no such option.{did_you_mean(word, options)} Options: {', '.join(options)}")
-    checkup = examine(pairs, valid, test, columns, allow_loss, max_chars, fix, task)
+    checkup = examine(pairs, valid, test, reading, allow_loss, max_chars, fix, task)
     print(json.dumps(checkup.to_json(), ensure_ascii=False) if json_ else checkup.render())
     if checkup.fixed:
         print(checkup.fixed, file=sys.stderr)

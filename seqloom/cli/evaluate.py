@@ -1,90 +1,92 @@
-"""seqloom evaluate: how good is a model?"""
+"""seqloom evaluate: measure a model."""
 
 import json
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from seqloom.workflows.decoding import Decoding
-from seqloom.workflows.evaluate import evaluate as run
-from seqloom.workflows.evaluate import render
+from seqloom.cli.flags import (
+    ALL_MODEL_FLAGS,
+    DATA_FLAGS,
+    NO_OPTIONS,
+    ModelFlags,
+    flattened,
+    rival_flags,
+    search_flags,
+)
+from seqloom.data.read_as import AS_FOUND, ReadAs
+from seqloom.decode.options import SearchRequest
 
 
 def evaluate(
-    folder: Path,
+    model: Path,
     pairs: str,
     /,
     *,
-    beam: int | None = None,
-    length_penalty: float | None = None,
-    coverage_penalty: float | None = None,
-    min_length: int | None = None,
-    no_repeat_ngram: int | None = None,
-    mbr: int | None = None,
-    with_: list[Path] | None = None,
+    search: Annotated[SearchRequest, search_flags("evaluate")] = NO_OPTIONS,
+    models: Annotated[ModelFlags, flattened("models", "with_", "threads")] = ALL_MODEL_FLAGS,
     against: Path | None = None,
+    against_search: Annotated[SearchRequest, rival_flags("evaluate")] = NO_OPTIONS,
+    outputs: Path | None = None,
+    task: str | None = None,
     json_: bool = False,
-    columns: str | None = None,
-    threads: int | None = None,
+    reading: Annotated[ReadAs, DATA_FLAGS] = AS_FOUND,
     allow_loss: bool = False,
 ) -> None:
-    """Measure a model on pairs it has not seen.
+    """Measure a model on pairs that it has not seen.
 
-    BLEU, chrF and TER (by sacrebleu), exact match, token and character error rate, each with its 95 % interval;
-    scores by source length; the worst outputs. Further columns are further references, and so are further lines
-    of the same source. Other tasks show their own first: summaries ROUGE beside the first sentence, dialogue perplexity
-    and how many words are different, pronunciations the phoneme and word error rate. Of models that classify or tag:
-    accuracy, F1 and which labels are taken for which.
+    Reports BLEU, chrF and TER (computed by sacrebleu), exact match, token and character error rate, each with a 95 %
+    interval; also the scores by source length and the worst outputs. Additional columns count as additional references,
+    and so do additional lines with the same source.
+
+    Each task has its own main metrics. Summaries: ROUGE, compared with the first sentence as a baseline. Dialogue:
+    perplexity and diversity of words. Pronunciations: phoneme and word error rate. Classifiers and taggers: accuracy,
+    F1 and the labels that the model confuses most often. If you leave a search option out, the model's settings
+    decide.
+
+    Either side of a comparison can be a model or a file with the outputs of any system. To compare two ways of
+    searching with one model, give only the options: --beam 1 --against-beam 5.
 
     Parameters
     ----------
-    folder
-        the folder that `seqloom train --out` wrote
+    model
+        model folder, as written by `seqloom train --out`; or a file with the outputs of any system, one line per record
     pairs
-        file.tsv, file.csv, file.jsonl or source.txt,target.txt (each also .gz)
-    beam
-        hypotheses kept a sentence, 1 = greedy [default: the model's decode.beam, and so the four below]
-    length_penalty
-        divide a log-probability by length ** this: 0 likes short outputs, 1 is the mean a token
-    coverage_penalty
-        what parts of the source that nobody looked at cost an output; needs attention
-    min_length
-        tokens an output has at least
-    no_repeat_ngram
-        no group of this many tokens comes twice in an output
-    mbr
-        take of the N best outputs the one that agrees most with the others, by chrF
-    with_
-        a further model that answers together with this one: an ensemble; may be given several times
+        file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each also .gz)
     against
-        another model folder: translate with it too, and tell which differences are significant
+        another model folder or file of outputs: reports which differences are significant
+    outputs
+        write the outputs to this file: one line per record of PAIRS, empty for a record that cannot be used
+    task
+        what a file of outputs is for, e.g. pronounce [default: that of the other model, else translate]
     json_
-        one JSON object instead of a text
-    columns
-        which columns to use, by number or name: source, target, further references
-    threads
-        threads of torch [default: all cores]
+        print one JSON object instead of text
     allow_loss
-        go on when more than 5 % of the lines cannot be used
+        accept more than 5 % unusable lines
 
     Examples
     --------
         seqloom evaluate runs/x test.tsv
         seqloom evaluate runs/x test.en,test.fr --beam 1 --json
         seqloom evaluate runs/x test.tsv --against runs/y
+        seqloom evaluate runs/x test.tsv --beam 1 --against-beam 5
+        seqloom evaluate runs/x test.tsv --outputs x.txt
+        seqloom evaluate theirs.txt test.tsv --against x.txt
         seqloom evaluate runs/x test.tsv --with runs/y --against runs/x
     """
-    decoding = Decoding(
-        beam=beam, length_penalty=length_penalty, coverage_penalty=coverage_penalty, min_length=min_length,
-        no_repeat_ngram=no_repeat_ngram, mbr=mbr,
-    )  # fmt: skip
+    from seqloom.workflows.evaluate import evaluate as run
+    from seqloom.workflows.evaluate import render
+
     report = run(
-        folder,
+        [model, *models.with_],
         pairs,
-        decoding,
-        others=with_ or (),
-        columns=columns,
+        search,
+        columns=reading,
         against=against,
-        threads=threads,
+        against_request=against_search,
+        task=task,
+        outputs=outputs,
+        threads=models.threads,
         allow_loss=allow_loss,
         say=lambda message: print(message, file=sys.stderr),
     )

@@ -1,9 +1,7 @@
-"""seqloom export: a model in another form."""
+"""seqloom export: write a model in another format."""
 
 import sys
 from pathlib import Path
-
-from seqloom.workflows.export import export as run
 
 
 def export(
@@ -16,38 +14,43 @@ def export(
     shortlist: int = 0,
     data: str | None = None,
 ) -> None:
-    """Give a model another form: CTranslate2, Hugging Face or ONNX.
+    """Write a model in another format: CTranslate2, Hugging Face or ONNX.
 
-    Without --out this is the fast engine inside the folder itself, which `translate` and `serve` then use: ctranslate2
-    for a Transformer, onnx for a recurrent model. With --out it is a folder of its own, for CTranslate2 (ctranslate2),
-    for Hugging Face transformers (hf), or two graphs that any runtime of ONNX can drive, and a page that says how
-    (onnx, which needs `pip install 'seqloom[onnx]'`).
+    Without --out, adds a fast engine to the model folder, which `translate` and `serve` then use: ctranslate2 for a
+    Transformer, onnx for a recurrent model.
+
+    With --out, writes a new folder. ctranslate2: a model for CTranslate2. hf: a model for Hugging Face transformers.
+    onnx: two graphs for any ONNX runtime, and a page that explains how to run them. ONNX needs
+    `pip install 'seqloom[onnx]'`.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --out` wrote
+        model folder, as written by `seqloom train --out`
     format
         ctranslate2, hf or onnx
     out
-        the folder to write
+        new folder to write
     int8
-        of an engine: matrices of 8 bits, faster; tells what it costs in BLEU
+        ctranslate2 and onnx: weight matrices in 8 bits, which is faster; prints the change in BLEU
     shortlist
-        ctranslate2: only the N likeliest translations of each source token may be written, learned from the
-        training pairs; faster where the vocabulary is large
+        ctranslate2 only: allow only the N most probable translations of each source token, learned from the
+        training pairs; faster with a large vocabulary
     data
-        of an engine: pairs to measure on what --int8 and --shortlist cost [default: the run's validation pairs]
+        ctranslate2 and onnx: pairs for the BLEU of --int8 and --shortlist [default: the run's validation pairs]
 
     Examples
     --------
         seqloom export runs/x --format ctranslate2
         seqloom export runs/x --format ctranslate2 --int8 --data valid.tsv
         seqloom export runs/x --format ctranslate2 --int8 --shortlist 50
+        seqloom export runs/x --format ctranslate2 --int8 --out exported
         seqloom export runs/x --format hf --out exported
         seqloom export runs/x --format onnx --out exported
         seqloom export runs/recurrent --format onnx --int8
     """
+    from seqloom.workflows.export import export as run
+
     written = run(
         folder,
         format,

@@ -1,9 +1,11 @@
-"""seqloom generate: go on with a text."""
+"""seqloom generate: generate text from a prompt."""
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from seqloom.workflows.generate import generate as run
+from seqloom.cli.flags import NO_OPTIONS, search_flags
+from seqloom.decode.options import SearchRequest
 
 
 def generate(
@@ -13,40 +15,29 @@ def generate(
     prompt: str | None = None,
     prompt_file: Path | None = None,
     tokens: int | None = None,
-    temperature: float | None = None,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,
+    search: Annotated[SearchRequest, search_flags("generate")] = NO_OPTIONS,
     num: int = 1,
     threads: int | None = None,
 ) -> None:
-    """Go on with a text, word by word: what a language model is for.
+    """Generate text from a prompt.
 
-    Prints the prompt and what the model writes after it, as it is written. Without a prompt it begins a text of its
-    own. The same seed gives the same text; with --num there is a line --- between the texts.
+    Prints the prompt and its continuation, token by token. Without a prompt the model starts a new text. Tokens are
+    sampled, by default with temperature 0.8 and seed 1. With --num, a line --- separates the texts.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --task language --out` wrote
+        model folder, as written by `seqloom train --task language --out`
     prompt
-        the text to go on from
+        text to continue
     prompt_file
-        the same from a UTF-8 file, also .gz; - is standard input
+        UTF-8 file with the text to continue, may be .gz; - is standard input
     tokens
-        how many tokens to write [default: 300]
-    temperature
-        below 1 the likely becomes likelier [default: 0.8]
-    top_k
-        only the K most probable tokens
-    top_p
-        only the most probable tokens that hold this share together
-    seed
-        what chance depends on [default: 1]
+        number of tokens to generate [default: 300]
     num
-        how many texts
+        number of texts
     threads
-        threads of torch [default: all cores]
+        number of torch threads [default: all cores]
 
     Examples
     --------
@@ -54,9 +45,7 @@ def generate(
         seqloom generate runs/plays --tokens 1000 --temperature 0.6 --seed 7
         seqloom generate runs/plays --prompt-file begin.txt --num 3 --top-p 0.9
     """
-    pieces = run(
-        folder, prompt=prompt, prompt_file=prompt_file, tokens=tokens, temperature=temperature, top_k=top_k,
-        top_p=top_p, seed=seed, num=num, threads=threads,
-    )  # fmt: skip
-    for piece in pieces:
+    from seqloom.workflows.generate import generate as run
+
+    for piece in run(folder, prompt, prompt_file, search, tokens=tokens, num=num, threads=threads):
         print(piece, end="", file=sys.stdout, flush=True)

@@ -1,4 +1,4 @@
-"""seqloom import: parse, call the workflow, print."""
+"""seqloom import: turn public weights into a model folder."""
 
 import sys
 from pathlib import Path
@@ -10,10 +10,10 @@ def import_(folder: Path, /, *, out: Path) -> None:
     Parameters
     ----------
     folder
-        config.json, model.safetensors and tokenizer.json of a BERT- or GPT-2-type model; of a Marian-type one (OPUS-MT)
-        source.spm, target.spm and vocab.json instead of tokenizer.json
+        folder of a BERT or GPT-2 type model, with config.json, model.safetensors and tokenizer.json; or of a Marian
+        type model (OPUS-MT), with source.spm, target.spm and vocab.json instead of tokenizer.json
     out
-        the new model folder
+        new model folder
 
     Examples
     --------
@@ -23,10 +23,10 @@ def import_(folder: Path, /, *, out: Path) -> None:
         seqloom import gpt2 --out runs/gpt2
         seqloom generate runs/gpt2 --prompt "Once upon a time"
     """
-    from seqloom.workflows.import_model import import_model
+    from seqloom.formats.import_folder import import_model
 
     facts = import_model(folder, out)
-    without = f" without {facts['lacks']}" if "lacks" in facts else ""
-    print(f"{facts['params']:,} parameters imported into {out}{without}", file=sys.stderr)
-    if "left_out" in facts:
-        print(f"left out, as a model of this type has no place for it here: {facts['left_out']}", file=sys.stderr)
+    without = f" without {facts.lacks}" if facts.lacks else ""
+    print(f"{facts.params:,} parameters imported into {out}{without}", file=sys.stderr)
+    if facts.left_out:
+        print(f"left out, because Seqloom's model of this type does not use it: {facts.left_out}", file=sys.stderr)

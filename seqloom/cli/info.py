@@ -1,4 +1,4 @@
-"""seqloom info: what is in this folder?"""
+"""seqloom info: describe a model folder."""
 
 import json
 import sys
@@ -6,18 +6,20 @@ from pathlib import Path
 
 
 def info(folder: Path, /, *, json_: bool = False, check: bool = False) -> None:
-    """Tell what a model folder holds.
+    """Show what is in a model folder.
 
-    Reads the settings, the run and the header of the weights; a cut or damaged weight file is found.
+    Reads the settings, the records of the run and the header of the weight file; detects a cut or damaged weight file.
+    For a run that has not finished, it shows the last step. The last lines show the size of each part of the folder
+    and what is lost when you delete it.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --out` wrote
+        model folder, as written by `seqloom train --out`
     json_
-        one JSON object instead of a text
+        print one JSON object instead of text
     check
-        also translate the sentences kept in golden.json and compare
+        also translate the sentences in golden.json again and compare the outputs
 
     Examples
     --------
@@ -27,7 +29,7 @@ def info(folder: Path, /, *, json_: bool = False, check: bool = False) -> None:
     """
     from seqloom.workflows.info import check_golden, describe, render
 
-    about = describe(folder)
-    print(json.dumps(about, ensure_ascii=False) if json_ else render(folder, about))
+    about = describe(folder, say=lambda message: print(message, file=sys.stderr))
+    print(json.dumps(about.to_json(), ensure_ascii=False) if json_ else render(folder, about))
     if check:
-        print(f"{check_golden(folder)} golden sentences translated as when training ended", file=sys.stderr)
+        print(f"{check_golden(folder)} golden sentences: same translations as at the end of training", file=sys.stderr)

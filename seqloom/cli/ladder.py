@@ -1,9 +1,11 @@
-"""seqloom ladder: parse, call the workflow, print."""
+"""seqloom ladder: train and compare the lineage of models."""
 
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from seqloom.cli.flags import DATA_FLAGS
+from seqloom.data.read_as import AS_FOUND, ReadAs
 from seqloom.errors import TrainingError
 
 
@@ -19,53 +21,56 @@ def ladder(
     set: Annotated[list[str] | None, Parameter(negative="")] = None,
     seed: int | None = None,
     threads: int | None = None,
-    columns: str | None = None,
+    reading: Annotated[ReadAs, DATA_FLAGS] = AS_FOUND,
     allow_loss: bool = False,
 ) -> None:
-    """Train the lineage on one corpus, from the plain RNN to the Transformer, and report each step.
+    """Train a series of models on one corpus, from the plain RNN to the Transformer, and compare them.
 
-    Every rung gets the same time, the same tokenizer and the same seed, and is a model folder of its own in DIR. After
-    each rung the test set is translated and DIR/report.md, report.html, report.json and the charts are written anew:
-    parameters, minutes, speed, loss, BLEU and chrF with intervals, BLEU by source length, and whether the step was
-    significant. The same command again goes on where it stopped; twice at once, in two terminals, it shares the work.
+    Each model is a rung of the ladder. Every rung gets the same time, tokenizer and seed, and its own model folder in
+    OUT. After each rung, Seqloom translates the test set and updates report.md, report.html, report.json and the charts
+    in OUT: parameters, minutes, speed, loss, BLEU and chrF with intervals, BLEU by source length, and whether the
+    difference from the rung before is significant.
+
+    The same command again continues where it stopped. If you run it in two terminals, they share the rungs.
 
     Parameters
     ----------
     pairs
-        file.tsv, file.csv, file.jsonl or source.txt,target.txt (each also .gz)
+        training pairs: file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each may be .gz)
     test
-        pairs that no rung has seen: what the report is about
+        test pairs, not in the training pairs; the report is measured on them
     budget
-        wall-clock time of each rung: 20m or 1h30m
+        wall-clock time per rung, e.g. 20m or 1h30m
     out
-        the folder for the rungs and the report
+        folder for the rungs and the report
     valid
-        held-out pairs to choose weights by; without it a part of the data is held out
+        validation pairs [default: a part of PAIRS, held out]
     rungs
-        some of the rungs, with commas between, or TOML files of your own [default: all, in the order of history]
+        names of rungs or your own TOML files, separated by commas [default: all rungs, oldest first]
     set
-        one setting of every rung, section.name=value; may be given several times
+        one setting for every rung, section.name=value; may be given several times
     seed
-        the start of every rung [default: 1, or train.seed where --set or the first rung's recipe has one]
+        random seed of every rung [default: train.seed in --set or in the first rung's recipe, else 1]
     threads
-        threads of torch [default: all cores]
-    columns
-        which columns to use, numbers from 1 or names: 1,2 or source,target
+        number of torch threads [default: all cores]
     allow_loss
-        go on when more than 5 % of the lines cannot be used
+        accept more than 5 % unusable lines
 
     Examples
     --------
         seqloom ladder train.en,train.de --valid val.en,val.de --test test.en,test.de --budget 20m --out runs/ladder
         seqloom ladder pairs.tsv --test test.tsv --budget 5m --out runs/two --rungs lstm,rnnsearch-additive
     """
-    from seqloom.workflows.ladder import ladder as run
-    from seqloom.workflows.ladder import summarise
+    from seqloom.ladder.document import Failed
+    from seqloom.ladder.run import ladder as run
+    from seqloom.ladder.run import summarise
 
     report = run(
         pairs, test=test, out=out, budget=budget, valid=valid, rungs=rungs, overrides=set or (), seed=seed,
-        threads=threads, columns=columns, allow_loss=allow_loss,
+        threads=threads, columns=reading, allow_loss=allow_loss,
     )  # fmt: skip
     print(summarise(report))
-    if failed := [row["name"] for row in report["rungs"] if row["status"] == "failed"]:
-        raise TrainingError(f"no model came out of {', '.join(failed)}; {out}/report.md says why and has the others.")
+    if failed := [row.name for row in report.rungs if isinstance(row, Failed)]:
+        raise TrainingError(
+            f"{', '.join(failed)}: no model. {out}/report.md gives the reason and the results of the other rungs."
+        )

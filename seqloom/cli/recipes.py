@@ -1,20 +1,21 @@
-"""seqloom recipes: what there is to start from."""
+"""seqloom recipes: list the built-in recipes."""
 
 import shutil
 import sys
 
-from seqloom.workflows.recipes import built_in_recipes, find_recipe, read_recipe, render_recipes
+from seqloom.config.recipes import built_in_recipes, find_recipe, read_recipe, render_recipes
 
 
 def recipes(name: str | None = None, /) -> None:
-    """List the built-in recipes with the result each made, where one was measured, or print one.
+    """List the built-in recipes and their measured results, or print one recipe.
 
-    A recipe is a TOML file with every setting that matters and why it is so. Print one, change it, train with it.
+    A recipe is a TOML file with the important settings and the reason for each. You can print a recipe, change it and
+    train with it.
 
     Parameters
     ----------
     name
-        the recipe to print
+        recipe to print
 
     Examples
     --------

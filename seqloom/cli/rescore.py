@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 from seqloom.cli.translate import Counter
-from seqloom.workflows.rescore import rescore as run
 
 
 def rescore(
@@ -23,35 +22,35 @@ def rescore(
 ) -> None:
     """Re-rank the n-best list of any system with a model.
 
-    Reads `id ||| text ||| features ||| score` (or `id ||| text ||| score`), where ids count the source lines from 0 and
-    a higher score is better, and ranks by THEIR SCORE + WEIGHT * OUR LOG-PROBABILITY. Prints the best candidate of each
-    source line. With --reference, BLEU before, after, and of the best candidates there are (the oracle) go to
-    standard error.
+    Reads lines `id ||| text ||| features ||| score` (or `id ||| text ||| score`). An id is the number of a source line,
+    counted from 0; a higher score is better. Ranks candidates by THEIR SCORE + WEIGHT * OUR LOG-PROBABILITY and prints
+    the best candidate of each source line. With --reference, prints three BLEU scores to standard error: before
+    re-ranking, after re-ranking, and of the best possible choice (the oracle).
 
-    The weight is given, or tuned for BLEU: on another list with --tune, or, with --reference alone, on this one.
+    Give the weight with --weight, or tune it for BLEU: on another list with --tune, or on this one with --reference.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --out` wrote
+        model folder, as written by `seqloom train --out`
     nbest
-        the candidates, also .gz; - is standard input
+        file of candidates, may be .gz; - is standard input
     source
-        the source lines that the ids count, also .gz
+        file of the source lines, may be .gz
     reference
-        a reference for each source line, also .gz
+        file with one reference per source line, may be .gz
     tune
-        NBEST,SOURCE,REFERENCE: the files of another list to tune the weight on
+        NBEST,SOURCE,REFERENCE: the files of another list, on which the weight is tuned
     weight
-        how much our log-probability counts; 0 = not at all
+        weight of our log-probability; 0 = ignore it
     mean
-        with --weight: our log-probability divided by the number of tokens
+        with --weight: divide our log-probability by the number of tokens
     n_best
-        print every candidate, best first, with our log-probability as one more feature and the combined score
+        print all candidates, best first, with our log-probability as a further feature and the combined score
     with_
-        a further model that scores together with this one: an ensemble; may be given several times
+        another model, to score with an ensemble; may be given several times
     threads
-        threads of torch [default: all cores]
+        number of torch threads [default: all cores]
 
     Examples
     --------
@@ -59,6 +58,8 @@ def rescore(
         seqloom rescore runs/x dev.nbest --source dev.en --reference dev.fr > dev.out
         seqloom rescore runs/x test.nbest.gz --source test.en --weight 0.4 --n-best
     """
+    from seqloom.workflows.rescore import rescore as run
+
     counter = Counter(silent=not sys.stderr.isatty())
 
     def say(message: str) -> None:

@@ -1,12 +1,13 @@
-"""seqloom score: how probable are given targets?"""
+"""seqloom score: log-probabilities of given targets."""
 
 import json
 import sys
 from pathlib import Path
+from typing import Annotated
 
+from seqloom.cli.flags import DATA_FLAGS
 from seqloom.cli.translate import Counter
-from seqloom.workflows.score import Scored
-from seqloom.workflows.score import score as run
+from seqloom.data.read_as import AS_FOUND, ReadAs
 
 
 def score(
@@ -17,32 +18,30 @@ def score(
     with_: list[Path] | None = None,
     per_token: bool = False,
     json_: bool = False,
-    columns: str | None = None,
+    reading: Annotated[ReadAs, DATA_FLAGS] = AS_FOUND,
     threads: int | None = None,
 ) -> None:
-    """Tell how probable a model finds given targets.
+    """Print the log-probability of given targets.
 
-    One row a pair, in order: LOG_PROB<TAB>MEAN, the natural logarithm of the target's probability given its source, the
-    end of the sentence counted, and the same divided by the number of tokens. A line that is no pair, or is longer than
-    the model takes, is `nan<TAB>nan`, so that rows and pairs never shift. What was left out and the perplexity of all
-    pairs go to standard error. A header has no row.
+    Prints one row per pair, in order: LOG_PROB<TAB>MEAN. LOG_PROB is the natural logarithm of the target's probability
+    given its source, including the end-of-sentence token; MEAN is LOG_PROB divided by the number of tokens. A line that
+    is not a pair or is too long for the model gives `nan<TAB>nan`, so rows and pairs stay aligned. A header line
+    gets no row. The skipped lines and the perplexity of all pairs are printed to standard error.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --out` wrote
+        model folder, as written by `seqloom train --out`
     pairs
-        file.tsv, file.csv, file.jsonl or source.txt,target.txt (each also .gz), or - for standard input
+        file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each also .gz), or - for standard input
     with_
-        a further model that scores together with this one: an ensemble; may be given several times
+        another model, to score with an ensemble; may be given several times
     per_token
-        add a third cell: each token of the target with its log-probability, PIECE:LOG_PROB
+        add a third column: each target token with its log-probability, PIECE:LOG_PROB
     json_
-        one JSON object instead of rows
-    columns
-        which columns are source and target: numbers from 1, or names of a header or of JSON fields
+        print one JSON object instead of rows
     threads
-        threads of torch [default: all cores]
+        number of torch threads [default: all cores]
 
     Examples
     --------
@@ -50,6 +49,9 @@ def score(
         seqloom score runs/x test.en,test.fr --with runs/y --json
         seqloom score runs/x pairs.tsv --per-token
     """
+    from seqloom.workflows.score import Scored
+    from seqloom.workflows.score import score as run
+
     rows: list[Scored] = []
     counter = Counter(silent=(sys.stdout.isatty() and not json_) or not sys.stderr.isatty())
     summary = run(
@@ -57,7 +59,7 @@ def score(
         pairs,
         rows.append if json_ else lambda scored: print(scored.render()),
         per_token=per_token,
-        columns=columns,
+        columns=reading,
         threads=threads,
         progress=counter.show,
     )

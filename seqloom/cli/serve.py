@@ -1,8 +1,12 @@
-"""seqloom serve: a model folder becomes a service."""
+"""seqloom serve: serve models over HTTP."""
 
 import os
 import sys
+from typing import Annotated
 
+from seqloom.cli.flags import NO_OPTIONS, search_flags
+from seqloom.decode.options import SearchRequest
+from seqloom.workflows.serve import Address
 from seqloom.workflows.serve import serve as run
 
 
@@ -12,34 +16,33 @@ def serve(
     port: int = 5000,
     api_key: str | None = None,
     insecure: bool = False,
-    beam: int | None = None,
+    search: Annotated[SearchRequest, search_flags("serve")] = NO_OPTIONS,
     threads: int | None = None,
 ) -> None:
-    """Serve models over HTTP, to the clients people already have.
+    """Serve models over HTTP, for LibreTranslate, DeepL and OpenAI clients.
 
-    Speaks the LibreTranslate protocol, and the shapes of DeepL (/v2/translate) and OpenAI (/v1/chat/completions); its
-    own answers, with scores and alignments, are under /v1. A page to translate in the browser is at /, the OpenAPI
-    document at /openapi.json, figures for Prometheus at /metrics.
+    Implements the LibreTranslate API, DeepL's /v2/translate and OpenAI's /v1/chat/completions. Seqloom's own API, with
+    scores and alignments, is under /v1. A web page for translating is at /, the OpenAPI document at /openapi.json, and
+    Prometheus metrics at /metrics.
 
-    Each folder is a pair of languages. A model that does not know its languages is served as src -> tgt; name them with
-    SOURCE-TARGET=FOLDER. SIGTERM or Ctrl-C stops: requests that were let in are answered first.
+    Each folder serves one pair of languages. A model whose settings do not name its languages is served as src -> tgt;
+    name them with SOURCE-TARGET=FOLDER. If you leave a search option out, the settings of each model decide.
+    SIGTERM or Ctrl-C stops the server. It first answers the requests that it has already accepted.
 
     Parameters
     ----------
     folders
-        folders that `seqloom train --out` wrote, or SOURCE-TARGET=FOLDER
+        model folders, as written by `seqloom train --out`, or SOURCE-TARGET=FOLDER
     host
-        address to listen on; another than this machine needs --api-key or --insecure
+        address to listen on; an address that other machines can reach needs --api-key or --insecure
     port
-        port to listen on; 0 = any free one
+        port to listen on; 0 = any free port
     api_key
-        key that clients must send; the environment variable SEQLOOM_API_KEY does the same and is seen by nobody
+        key that clients must send; the environment variable SEQLOOM_API_KEY does the same and is not visible in `ps`
     insecure
-        let everybody who reaches this address use it without a key
-    beam
-        hypotheses kept a sentence, 1 = greedy [default: each model's own]
+        allow clients on other machines without a key
     threads
-        threads of the engine [default: all cores]
+        number of engine threads [default: all cores]
 
     Examples
     --------
@@ -50,15 +53,12 @@ def serve(
     """
     still_searching = run(
         folders,
-        host=host,
-        port=port,
-        api_key=api_key,
-        insecure=insecure,
-        beam=beam,
+        Address(host, port, api_key, insecure),
+        search,
         threads=threads,
         say=lambda text: print(text, file=sys.stderr, flush=True),
     )
-    if still_searching:  # it cannot be stopped, and an engine that runs on while Python is taken apart may crash
+    if still_searching:  # the search cannot be stopped, and an engine that runs while Python shuts down may crash
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

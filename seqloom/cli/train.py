@@ -1,8 +1,11 @@
-"""seqloom train: parse, call the workflow."""
+"""seqloom train: train a model."""
 
 from typing import Annotated
 
 from cyclopts import Parameter
+
+from seqloom.cli.flags import DATA_FLAGS
+from seqloom.data.read_as import AS_FOUND, ReadAs
 
 
 def train(
@@ -20,11 +23,11 @@ def train(
     threads: int | None = None,
     device: str | None = None,
     init: str | None = None,
-    columns: str | None = None,
+    reading: Annotated[ReadAs, DATA_FLAGS] = AS_FOUND,
     tokenizer: str | None = None,
     allow_loss: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Train a model on pairs; the same command again goes on where it stopped.
+    """Train a model on pairs; the same command again continues where it stopped.
 
     Examples:
 
@@ -41,41 +44,40 @@ def train(
     Parameters
     ----------
     pairs
-        file.tsv, file.csv, file.jsonl or source.txt,target.txt, each also .gz; - for TSV on standard input.
+        file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each may be .gz), or - for standard input
     out
-        The run folder: the model, its log and its checkpoints.
+        run folder for the model, its log and its checkpoints: a new or empty folder, or that of a run to continue
     valid
-        Held-out pairs; without it a part of the data is held out.
+        validation pairs [default: a part of PAIRS, held out]
     mix
-        A further corpus with its weight, PAIRS:2; may be given several times.
+        another corpus, e.g. more.tsv, or more.tsv:2 to read it twice per epoch; may be given several times
     task
-        What to learn: translate (the default), summarise, dialogue or pronounce from pairs; classify from
-        label<TAB>text, tag from tokens<TAB>tags; language, masked or denoise from plain text.
+        what the model learns: translate (the default), summarise, dialogue or pronounce, from pairs; classify, from
+        label<TAB>text; tag, from tokens<TAB>tags; language, masked or denoise, from plain text
     recipe
-        A built-in recipe (`seqloom recipes`) or a TOML file; without it one is chosen for the data.
+        built-in recipe (see `seqloom recipes`) or TOML file [default: chosen to fit the data]
     set
-        One setting, section.name=value; may be given several times.
+        one setting, section.name=value; may be given several times
     budget
-        Wall-clock time, 20m or 1h30m: the schedule fits it, and the run ends on time, finished and averaged.
+        wall-clock time, e.g. 20m or 1h30m; the learning-rate schedule is fitted to it, so training ends on time with a
+        finished model
     seed
-        Short for --set train.seed=N.
+        short for --set train.seed=N
     threads
-        Short for --set train.threads=N.
+        short for --set train.threads=N
     device
-        Short for --set train.device=auto|cpu|cuda.
+        short for --set train.device=auto|cpu|cuda
     init
-        The folder of a model to begin from: its tokenizer, its shape and every tensor that fits are taken.
-    columns
-        Which columns to use, numbers from 1 or names: 1,2 or source,target.
+        model folder to start from: takes its tokenizer, its shape and all weights that fit
     tokenizer
-        A folder to take the tokenizer from, instead of learning one.
+        folder with a tokenizer to use instead of learning one
     allow_loss
-        Train though more than 5 % of the lines cannot be used.
+        accept more than 5 % unusable lines
     """
     from seqloom.workflows.train import train as run_train
 
     overrides = [*(set or ()), *([f"train.device={device}"] if device else ())]
     run_train(
         pairs, out=out, valid=valid, mix=mix or (), task=task, recipe=recipe, overrides=overrides, budget=budget,
-        seed=seed, threads=threads, init=init, columns=columns, tokenizer=tokenizer, allow_loss=allow_loss,
+        seed=seed, threads=threads, init=init, columns=reading, tokenizer=tokenizer, allow_loss=allow_loss,
     )  # fmt: skip

@@ -1,10 +1,13 @@
-"""seqloom translate: one line in, one line out."""
+"""seqloom translate: translate lines."""
 
 import sys
 import time
 from pathlib import Path
+from typing import Annotated
 
-from seqloom.workflows.decoding import Decoding
+from seqloom.cli.flags import ALL_MODEL_FLAGS, NO_OPTIONS, ModelFlags, flattened, search_flags
+from seqloom.decode.options import SearchRequest
+from seqloom.workflows.translate import PrefixLines, as_texts, format_line
 from seqloom.workflows.translate import translate as run
 
 
@@ -13,85 +16,44 @@ def translate(
     file: str = "-",
     /,
     *,
-    beam: int | None = None,
-    n_best: int | None = None,
-    length_penalty: float | None = None,
-    coverage_penalty: float | None = None,
-    min_length: int | None = None,
-    no_repeat_ngram: int | None = None,
+    search: Annotated[SearchRequest, search_flags("translate")] = NO_OPTIONS,
     prefix: str | None = None,
     prefix_file: Path | None = None,
-    alternatives: int | None = None,
-    sample: int | None = None,
-    temperature: float | None = None,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,
-    mbr: int | None = None,
-    with_: list[Path] | None = None,
     scores: bool = False,
-    threads: int | None = None,
-    engine: str = "auto",
+    models: Annotated[ModelFlags, flattened("models", "with_", "threads", "engine")] = ALL_MODEL_FLAGS,
 ) -> None:
-    """Translate text, one line in, one line out.
+    """Translate text: one output line per input line.
 
-    An empty line gives an empty line. A line that is longer than those the model has seen is translated sentence by
-    sentence. Of a model to summarise, to answer or to pronounce it is cut at the model's limit; standard error says so.
-    In a terminal, and for a program that waits for answers, each line is answered when it comes.
-    Of a model that classifies or tags the answer is the label or the tags; a masked model fills the gaps: ___.
+    A line without a letter or digit comes back unchanged, unless at least 1 % of the training sources were such lines.
+    A line that is longer than any training sentence is split and translated sentence by sentence. A model for
+    summaries, dialogue or pronunciation cuts a long line instead and prints a notice to standard error. In a terminal,
+    or if a program waits for each answer, each line is translated as soon as it arrives. A classifier or tagger prints
+    the label or the tags. A masked model fills the gaps that you write as ___; with --n-best it prints the N best
+    fillings.
 
-    With --scores each line is SCORE<TAB>TEXT: the log-probability, divided by length ** length penalty. With --n-best,
-    --alternatives or --sample N > 1 there are up to N lines for each input line: LINE<TAB>TEXT, or
-    LINE<TAB>SCORE<TAB>TEXT. LINE tells them apart: alternatives that read the same are shown once.
-    Options that are not given are those of the model (the section decode of its settings).
+    With --scores each line is SCORE<TAB>TEXT. SCORE is the log-probability divided by length ** length penalty. With
+    --n-best, --alternatives or --sample N > 1, each input line gives up to N lines: LINE<TAB>TEXT, or
+    LINE<TAB>SCORE<TAB>TEXT. LINE is the number of the input line. Identical outputs are printed once, so there may be
+    fewer than N. If you leave an option out, the model's settings decide (section decode). The sampling options
+    (--temperature, --top-k, --top-p, --seed) need --sample.
 
     Parameters
     ----------
     folder
-        the folder that `seqloom train --out` wrote
+        model folder, as written by `seqloom train --out`
     file
-        UTF-8 text, also .gz; - is standard input
-    beam
-        hypotheses kept a sentence, 1 = greedy
-    n_best
-        the N best translations of each line, best first
-    length_penalty
-        divide a log-probability by length ** this: 0 likes short outputs, 1 is the mean a token
-    coverage_penalty
-        what parts of the source that nobody looked at cost an output; needs attention
-    min_length
-        tokens an output has at least
-    no_repeat_ngram
-        no group of this many tokens comes twice in an output
+        UTF-8 text file, may be .gz; - is standard input. If it is not a file and does not look like a file name, it is
+        the text to translate
     prefix
-        a text that every output begins with
+        text that every output must begin with
     prefix_file
-        a file of such texts, one for each input line; an empty one forces nothing
-    alternatives
-        N translations of each line that differ from the first token (after the prefix) on
-    sample
-        N translations of each line by chance
-    temperature
-        of --sample: below 1 the likely becomes likelier
-    top_k
-        of --sample: only the K most probable tokens
-    top_p
-        of --sample: only the most probable tokens that hold this share together
-    seed
-        of --sample: the same seed gives the same outputs
-    mbr
-        of N candidates (the N best, or N samples) the one that agrees most with the others, by chrF
-    with_
-        a further model that answers together with this one: an ensemble; may be given several times
+        file with one prefix per input line; an empty line means no prefix
     scores
         print the score of each translation
-    threads
-        sentences are translated on this many cores [default: all]
-    engine
-        auto, ctranslate2, onnx, recurrent or torch; auto is the fastest that the folder has
 
     Examples
     --------
+        seqloom translate runs/x "a sentence"
         echo "a sentence" | seqloom translate runs/x
         seqloom translate runs/x input.txt > output.txt
         seqloom translate runs/x input.txt.gz --beam 1
@@ -101,35 +63,36 @@ def translate(
         seqloom translate runs/x input.txt --with runs/y --with runs/z
         seqloom translate runs/x input.txt --mbr 20
     """
-    decoding = Decoding(
-        beam=beam, n_best=n_best, length_penalty=length_penalty, coverage_penalty=coverage_penalty,
-        min_length=min_length, no_repeat_ngram=no_repeat_ngram, alternatives=alternatives, sample=sample,
-        temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, mbr=mbr,
-    )  # fmt: skip
-    path = None if file == "-" else Path(file)
-    typed = path is None and sys.stdin is not None and sys.stdin.isatty()
+    texts = as_texts(file)
+    path = None if file == "-" or texts else Path(file)
+    if texts and not any(map(str.isspace, file)):
+        print(f"{file}: no such file, so this is translated as a text", file=sys.stderr)
+    typed = path is None and not texts and sys.stdin is not None and sys.stdin.isatty()
     if typed:
         print("Type a line to translate it; Ctrl-D ends.", file=sys.stderr)
     counter = Counter(silent=typed or sys.stdout.isatty() or not sys.stderr.isatty())
-    run(
-        [folder, *(with_ or ())],
+    chunks = run(
+        [folder, *models.with_],
         path,
-        sys.stdout,
-        decoding,
-        prefix=prefix,
-        prefix_file=prefix_file,
-        scores=scores,
-        threads=threads,
-        engine=engine,
-        notice=lambda message: print(message, file=sys.stderr),
-        warn=lambda message: print(f"{path or 'standard input'}, {message}", file=sys.stderr),
-        progress=counter.show,
+        search,
+        texts=texts,
+        prefixes=PrefixLines(prefix, prefix_file),
+        threads=models.threads,
+        engine=models.engine,
+        say=lambda message: print(message, file=sys.stderr),
     )
+    done = 0
+    for chunk in chunks:
+        for line, ranked in enumerate(chunk, done + 1):
+            sys.stdout.writelines(format_line(line, translation, search.shown, scores) for translation in ranked)
+        sys.stdout.flush()
+        done += len(chunk)
+        counter.show(done)
     counter.end()
 
 
 class Counter:
-    """Lines done so far, told on a terminal that shows nothing else."""
+    """Shows the number of lines done on a terminal that shows nothing else."""
 
     def __init__(self, silent: bool) -> None:
         self.start = time.monotonic()
@@ -140,7 +103,7 @@ class Counter:
         if not self.silent:
             self.shown = True
             rate = done / (time.monotonic() - self.start)
-            print(f"\r{done:,} lines, {rate:,.1f} a second ", end="", file=sys.stderr, flush=True)
+            print(f"\r{done:,} lines, {rate:,.1f} per second ", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         if self.shown:

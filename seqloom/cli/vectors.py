@@ -1,4 +1,4 @@
-"""seqloom vectors: learn, look at and measure word vectors. A verb with verbs of its own."""
+"""seqloom vectors: train, inspect and evaluate word vectors. A command with subcommands."""
 
 import json
 import sys
@@ -9,9 +9,9 @@ from cyclopts import App
 
 from seqloom.cli.app import VERBS, description, examples
 from seqloom.errors import UsageError
-from seqloom.workflows import vectors_measure as measure
-from seqloom.workflows.vectors_train import VectorSettings
-from seqloom.workflows.vectors_train import train as run_train
+from seqloom.vectors import measure as measure
+from seqloom.vectors.make import VectorSettings
+from seqloom.vectors.make import train as run_train
 
 EXAMPLES = """\
 Examples:
@@ -42,40 +42,41 @@ def train(
     keep_case: bool = False,
     spaces: bool = False,
 ) -> None:
-    """Learn word vectors from plain text, one sentence a line.
+    """Train word vectors on plain text, one sentence per line.
 
-    Words are runs of letters and digits, in lower case; signs are dropped. The same text, settings and threads give the
-    same vectors. The file is word2vec's: binary when its name ends in .bin, text when in .txt or .vec, each also .gz;
-    any other name is a folder, which also gets the counts of the words and the facts of the training.
+    Words are sequences of letters and digits, in lower case; punctuation is dropped. The same text, settings and number
+    of threads give the same vectors. The output is a file in the format of word2vec: binary if its name ends in .bin,
+    text if it ends in .txt or .vec, each also with .gz. Any other name is a folder, which also gets the word counts and
+    facts about the training.
 
     Parameters
     ----------
     texts
-        files of UTF-8 text, also .gz; - is standard input
+        files of UTF-8 text, may be .gz; - is standard input
     out
-        a new file of vectors, or a folder
+        new vector file, or folder
     method
         skipgram, cbow or glove
     size
-        numbers a vector
+        width of the vectors
     window
-        words to each side that count as near; 5 unless told, 10 for glove
+        context words on each side [default: 5; glove: 10]
     epochs
-        times the text is read; 5 unless told, 15 for glove
+        how many times the text is read [default: 5; glove: 15]
     min_count
-        rarer words get no vector
+        words that occur less often get no vector
     negative
-        noise words for each pair; of skipgram and cbow
+        skipgram and cbow: negative samples per pair
     seed
-        another start; the same seed gives the same vectors
+        random seed; the same seed gives the same vectors
     threads
-        threads that share the work; another number gives other vectors [default: all cores]
+        number of threads; a different number gives different vectors [default: all cores]
     column
-        the text is one column of a table: a number from 1, or the name of a header or of a JSON field
+        if the files are tables, the column with the text: a number from 1, or the name of a header or of a JSON field
     keep_case
-        Word and word are two words
+        keep upper and lower case: Word and word are two words
     spaces
-        words are what stands between spaces, signs and all: for text that is split already
+        split at spaces only and keep punctuation: for text that is already tokenised
 
     Examples
     --------
@@ -89,30 +90,34 @@ def train(
     say(run_train(texts, out, settings, column=column, keep_case=keep_case, spaces=spaces, say=say).render())
 
 
-def nearest(vectors: Path, /, *words: str, k: int = 10, json_: bool = False) -> None:
-    """Tell the words nearest to a word.
+def nearest(vectors: Path, /, *words: str, k: int = 10, side: str | None = None, json_: bool = False) -> None:
+    """Print the nearest neighbours of a word.
 
-    One row a neighbour, nearest first: WORD<TAB>COSINE; with several words, each row begins with the word asked for.
+    One row per neighbour, nearest first: WORD<TAB>COSINE. With several words, each row begins with the word asked for.
+    In a model folder, the words are the tokens of its embedding table; ##x is a piece that does not begin a word.
 
     Parameters
     ----------
     vectors
-        a file of vectors (word2vec's text or binary form, or GloVe's), or a folder of `vectors train`
+        vector file (text or binary format of word2vec, or GloVe's), folder of `vectors train`, or model folder
     words
         one or more words
     k
-        how many neighbours
+        number of neighbours
+    side
+        source or target: which embedding table of a model folder [default: source]
     json_
-        one JSON object instead of rows
+        print one JSON object instead of rows
 
     Examples
     --------
         seqloom vectors nearest words.bin parliament
         seqloom vectors nearest words.bin red green blue --k 3
+        seqloom vectors nearest runs/x maison --side target
     """
     if not words:
-        raise UsageError("vectors nearest: no word. Give one or more behind the file.")
-    found = measure.nearest(vectors, words, k, say)
+        raise UsageError("vectors nearest: no word. Give one or more words after the vector file.")
+    found = measure.nearest(vectors, words, k, say, side)
     if json_:
         print(json.dumps(found, ensure_ascii=False))
         return
@@ -122,22 +127,22 @@ def nearest(vectors: Path, /, *words: str, k: int = 10, json_: bool = False) -> 
 
 
 def analogy(vectors: Path, /, *words: str, k: int = 5, json_: bool = False) -> None:
-    """Complete an analogy, or answer a file of them.
+    """Complete an analogy, or answer a file of analogy questions.
 
-    Three words, A B C: A is to B as C is to what? One row an answer, best first: WORD<TAB>COSINE. A file of questions
-    has `a b c d` a line and `: name` before each section; told is how often d comes first, with a 95 % interval
-    (Wilson's). Case does not matter there, and answers are sought among the 300,000 most frequent words.
+    With three words, A B C: A is to B as C is to what? Prints one row per answer, best first: WORD<TAB>COSINE.
+    With a file of questions (lines `a b c d`, and `: name` before each section): prints how often d is the best answer,
+    with a 95 % interval (Wilson's). Case is ignored, and only the 300,000 most frequent words can be answers.
 
     Parameters
     ----------
     vectors
-        a file of vectors (word2vec's text or binary form, or GloVe's), or a folder of `vectors train`
+        vector file (text or binary format of word2vec, or GloVe's), folder of `vectors train`, or model folder
     words
-        three words, or one file of questions (also .gz)
+        three words, or one file of questions (may be .gz)
     k
-        how many answers to three words
+        number of answers to three words
     json_
-        one JSON object instead of rows
+        print one JSON object instead of rows
 
     Examples
     --------
@@ -156,19 +161,19 @@ def analogy(vectors: Path, /, *words: str, k: int = 5, json_: bool = False) -> N
 
 
 def similarity(vectors: Path, /, *words: str, json_: bool = False) -> None:
-    """Tell how near two words are, or how well the vectors agree with people.
+    """Print the similarity of two words, or the agreement of the vectors with human judgements.
 
-    Two words: their cosine. Files of word pairs that people judged (`word word number` a line): the rank correlation
-    (Spearman's) of cosines and judgements, with a 95 % bootstrap interval and how many pairs have vectors.
+    With two words: their cosine. With files of word pairs that people have judged (lines `word word number`):
+    Spearman's rank correlation of cosines and judgements, a 95 % bootstrap interval, and how many pairs have vectors.
 
     Parameters
     ----------
     vectors
-        a file of vectors (word2vec's text or binary form, or GloVe's), or a folder of `vectors train`
+        vector file (text or binary format of word2vec, or GloVe's), folder of `vectors train`, or model folder
     words
-        two words, or one or more files of pairs (also .gz)
+        two words, or one or more files of word pairs (may be .gz)
     json_
-        one JSON object instead of rows
+        print one JSON object instead of rows
 
     Examples
     --------
@@ -176,7 +181,9 @@ def similarity(vectors: Path, /, *words: str, json_: bool = False) -> None:
         seqloom vectors similarity words.bin wordsim353.txt simlex999.txt
     """
     if not words:
-        raise UsageError("vectors similarity: want two words, or one or more files of pairs, behind the file.")
+        raise UsageError(
+            "vectors similarity: want two words, or one or more files of word pairs, after the vector file."
+        )
     if len(words) == 2 and not any(Path(word).is_file() for word in words):
         cosine = measure.cosine(vectors, words[0], words[1], say)
         print(json.dumps({"cosine": cosine}) if json_ else f"{cosine:.4f}")
@@ -195,39 +202,44 @@ def plot(
     skip: int = 100,
     clusters: int = 8,
     seed: int = 1,
+    side: str | None = None,
 ) -> None:
-    """Draw words on the plane in which they differ most, in clusters with a name.
+    """Draw a two-dimensional map of words, with clusters.
 
-    The plane is that of the first two principal components; the clusters are made by k-means of the whole vectors, and
-    each is named by its word nearest to the middle. A PNG needs matplotlib; the HTML is one file that needs nothing.
+    Positions are the first two principal components. Clusters are computed by k-means on the whole vectors; each is
+    named after the word nearest its centre. A PNG needs matplotlib; the HTML page is one self-contained file.
 
     Parameters
     ----------
     vectors
-        a file of vectors (word2vec's text or binary form, or GloVe's), or a folder of `vectors train`
+        vector file (text or binary format of word2vec, or GloVe's), folder of `vectors train`, or model folder
     words
-        the words to draw; without any, the most frequent ones
+        words to draw [default: the most frequent ones]
     out
-        a new file, NAME.png or NAME.html; NAME alone: both
+        new file, NAME.png or NAME.html; NAME alone writes both
     near
-        also the N nearest of each of the words
+        also draw the N nearest neighbours of each word
     top
-        how many frequent words
+        number of frequent words to draw, if no words are given
     skip
-        how many of the most frequent words to leave out: `the` and `of` say little
+        number of the most frequent words to leave out, such as `the` and `of`
     clusters
-        how many clusters
+        number of clusters
     seed
-        another start of the clusters
+        random seed of the clusters
+    side
+        source or target: which embedding table of a model folder [default: source]
 
     Examples
     --------
         seqloom vectors plot words.bin --out words.html
         seqloom vectors plot words.bin france monday red seven --near 12 --clusters 4 --out picture
+        seqloom vectors plot runs/x --out words.html
     """
-    from seqloom.workflows.vectors_plot import plot as run
+    from seqloom.vectors.plot import plot as run
 
-    for file in run(vectors, words, out, near=near, top=top, skip=skip, clusters=clusters, seed=seed, warn=say):
+    options = {"near": near, "top": top, "skip": skip, "clusters": clusters, "seed": seed}
+    for file in run(vectors, words, out, **options, side=side, warn=say):
         print(file)
 
 

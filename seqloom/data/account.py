@@ -1,11 +1,11 @@
-"""What became of the records of some files: kept N of M, the others by reason. No pair is left out in silence."""
+"""The account of the records of some files: kept N of M, the others counted by reason, so that none is lost unseen."""
 
 from dataclasses import dataclass, field
 
 from seqloom.data.findings import shorten
 from seqloom.data.lines import Fault
 
-FIRST = 20  # places named for each reason; excluded.tsv names all
+FIRST = 20  # places shown per reason; excluded.tsv has all of them
 
 
 @dataclass
@@ -14,7 +14,7 @@ class Account:
     kept: int = 0
     excluded: dict[str, int] = field(default_factory=dict)  # reason -> how many
     first: dict[str, list[tuple[str, int]]] = field(default_factory=dict)  # reason -> the first (file, line)s
-    details: dict[str, str] = field(default_factory=dict)  # reason -> what was got on the first of them
+    details: dict[str, str] = field(default_factory=dict)  # reason -> what the first of these lines holds
     cut: int = 0  # lines of plain text that were longer than data.max_tokens; all of their parts are kept
 
     def keep(self, number: int) -> None:
@@ -30,7 +30,7 @@ class Account:
         self.details.setdefault(fault.kind, shorten(fault.detail))
 
     def add(self, other: "Account") -> None:
-        """What became of further files."""
+        """Add the account of further files."""
         self.total, self.kept, self.cut = self.total + other.total, self.kept + other.kept, self.cut + other.cut
         for reason, count in other.excluded.items():
             self.excluded[reason] = self.excluded.get(reason, 0) + count
@@ -39,7 +39,7 @@ class Account:
         self.details = other.details | self.details
 
     def render(self) -> str:
-        """`kept 97 of 100 pairs`, and a line for each reason with its count, first lines and what the first had."""
+        """Render `kept 97 of 100 pairs`, and one line per reason with its count, first lines and first example."""
         lines = [f"kept {self.kept:,} of {self.total:,} pairs"]
         if self.cut:
             lines.append(f"  longer than data.max_tokens, so cut between words: {self.cut:,} (every part is used)")

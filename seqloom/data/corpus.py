@@ -1,87 +1,73 @@
-"""A corpus by its name: file.tsv | file.csv | file.jsonl | source.txt,target.txt (each also .gz) | - (TSV on stdin).
+"""A corpus by its name: file.tsv | .csv | .jsonl | .json | .tmx | .xlf | source.txt,target.txt (each also .gz) | -
 
-What a record of it is, a pair or a label and a text or a line of text, is its `form` (data/forms.py).
+Its `form` (data/forms.py) says what a record is: a pair, a label with a text, a line of text.
 
-`read_rows` gives every record as a Pair or a Fault; `usable_pairs` the pairs that training uses, which are exactly
-those that the doctor counts as kept. Both stream, in file order.
+`read_rows` yields every record as a Pair or a Fault; `usable_pairs` yields the pairs that training uses, exactly those
+that the doctor counts as kept. Both stream, in file order.
 """
 
-import filecmp
-import os
-import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from seqloom.config import DataConfig
 from seqloom.data import languages
-from seqloom.data.forms import LINE, ONE_COLUMN, check_tags, label_first, read_labelled, read_text
-from seqloom.data.jsonl import read_jsonl
-from seqloom.data.lines import BLOCK_SIZE, STDIN, Fault, check_file, open_bytes, read_lines
-from seqloom.data.quoted import read_csv
-from seqloom.data.readers import Columns, Pair, Row, read_parallel, read_tsv
+from seqloom.data.encodings import check_encoding
+from seqloom.data.forms import ONE_COLUMN, check_tags, label_first, read_labelled, read_text
+from seqloom.data.json_array import array_elements
+from seqloom.data.jsonl_reader import read_records, records_of
+from seqloom.data.lines import Fault, FileHash, check_file, read_lines
+from seqloom.data.read_as import AS_FOUND, Columns, ReadAs
+from seqloom.data.recognise import ENDINGS, IN_WORDS, PAIRS, Found, ending_of, recognise
+from seqloom.data.separators import TAB, name_delimiter
+from seqloom.data.table_readers import Pair, Row, Table, read_parallel, read_table
+from seqloom.data.tmx_xliff import read_memory
 from seqloom.errors import DataError, UsageError
 
-__all__ = [
-    "CorpusSpec",
-    "Fault",
-    "Pair",
-    "Row",
-    "parse_mix",
-    "read_rows",
-    "spool_stdin",
-    "usable_pairs",
-]
+__all__ = ["CorpusSpec", "Fault", "Pair", "ReadAs", "Row", "parse_mix", "read_rows", "usable_pairs"]
 
-FORMATS = {
-    ".tsv": "tsv", ".tab": "tsv", ".txt": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
-}  # fmt: skip
-READERS = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_jsonl}
-PAIRS = "file.tsv, file.csv, file.jsonl or source.txt,target.txt (each also .gz)"
+MEMORIES = ("tmx", "xliff")
 
 
 @dataclass(frozen=True)
 class CorpusSpec:
-    """Where pairs are and how to read them; `name` is what the user wrote."""
+    """Where the records are and how to read them; `name` is what the user wrote."""
 
     name: str
     files: tuple[Path, ...]  # one, or two parallel ones
-    format: str  # tsv, csv, jsonl, parallel, lines
+    format: str  # tsv, csv, jsonl, json, tmx, xliff, parallel, lines
     columns: Columns = ()  # names or numbers from 1: source, target, further references
     weight: float = 1.0
     form: str = "pairs"  # pairs, labelled, tagged, text, stream
+    found: tuple[Found, ...] = ()  # what each file is, by its content
+    read_as: ReadAs = AS_FOUND
+    hashes: tuple[FileHash, ...] = field(default=(), compare=False)  # of the files, where a pass has computed them
 
     @classmethod
     def parse(
-        cls, text: str, columns: str | Sequence[str] | None = None, weight: float = 1.0, form: str = "pairs"
+        cls, text: str, columns: str | Sequence[str] | ReadAs | None = None, weight: float = 1.0, form: str = "pairs"
     ) -> "CorpusSpec":
-        """A UsageError when a file is missing, the format cannot be told or the columns make no sense."""
-        chosen = parse_columns(columns)
+        """Parse what the user wrote; a UsageError when a file is missing, or the format or the columns are unclear."""
+        read_as = ReadAs.of(columns)
+        chosen, delimiter = read_as.chosen_columns(), read_as.chosen_delimiter()
+        encoding = check_encoding(read_as.encoding) if read_as.encoding else ""
         files = split_files(text)
         for file in files:
             check_file(file)
-        if form in ONE_COLUMN:
-            return cls.parse_text(text, files, chosen, weight, form)
-        if form == "labelled" and len(files) == 1 and not chosen and tells_no_table(files[0]):
-            return cls(text, files, "lines", (), weight, form)
-        if len(files) == 2 and chosen:
-            raise UsageError(f"{text}: --columns is for one file of several columns, not for two parallel files.")
-        return cls(text, files, "parallel" if len(files) == 2 else format_of(files[0]), chosen, weight, form)
-
-    @classmethod
-    def parse_text(cls, text: str, files: tuple[Path, ...], columns: Columns, weight: float, form: str) -> "CorpusSpec":
-        """Plain text: one file, all of each line."""
-        if len(files) > 1:
-            raise UsageError(f"{text}: this task reads plain text, one file. More of it: --mix FILE")
-        if columns:
-            raise UsageError(
-                f"--columns {','.join(columns)}: this task reads plain text, whole lines. Cut the column out."
-            )
-        return cls(text, files, "lines", (), weight, form)
+        refuse_idle(text, files, chosen, delimiter, form)
+        want = "table"
+        if form in ONE_COLUMN or len(files) == 2:
+            want = "lines"
+        elif form == "labelled" and not chosen and not delimiter and tells_no_table(files[0]):
+            want = "labels"
+        found = tuple(recognise(file, form, delimiter, encoding, want) for file in files)
+        known = "parallel" if len(files) == 2 else found[0].format
+        return cls(text, files, known, chosen, weight, form, found, read_as)
 
     @property
     def languages(self) -> tuple[str, str]:
-        """(source, target) as the names tell them: a.en,a.fr or corpus.en-fr.tsv or columns en,fr; else ("", "")."""
+        """(source, target) by the names: a.en,a.fr or corpus.en-fr.tsv or columns en,fr; else ("", "")."""
         names = [file.name.removesuffix(".gz") for file in self.files]
         if len(names) == 2:
             return languages.of_pair(names[0], names[1])
@@ -91,25 +77,43 @@ class CorpusSpec:
             else languages.of_file(names[0])
         )
 
+    @property
+    def described(self) -> str:
+        """What the files are, in words: `CSV, columns separated by semicolons, UTF-16`."""
+        words = {
+            "tsv": f"columns separated by {name_delimiter(self.found[0].delimiter or TAB)}",
+            "csv": f"CSV, columns separated by {name_delimiter(self.found[0].delimiter or ',')}",
+            "parallel": "two parallel files",
+            "lines": "plain text, line by line",
+        }  # fmt: skip
+        parts = [{**IN_WORDS, **words}[self.format]]
+        for one in dict.fromkeys((one.encoding, one.line_end) for one in self.found):
+            parts += [one[0].upper()] if one[0] != "utf-8" else []
+            parts += ["line ends of old Macs"] if one[1] == "\r" else []
+        return ", ".join(parts)
+
+
+def refuse_idle(text: str, files: tuple[Path, ...], columns: Columns, delimiter: str, form: str) -> None:
+    """Raise a UsageError for options that such files have no use for."""
+    if form in ONE_COLUMN:
+        if len(files) > 1:
+            raise UsageError(f"{text}: this task reads plain text, one file. More of it: --mix FILE")
+        if columns or delimiter:
+            asked = f"--columns {','.join(columns)}" if columns else "--delimiter"
+            raise UsageError(f"{asked}: this task reads plain text, whole lines. Cut the column out.")
+    elif len(files) == 2 and (columns or delimiter):
+        asked = "--columns" if columns else "--delimiter"
+        raise UsageError(f"{text}: {asked} is for one file of several columns, not for two parallel files.")
+
 
 def tells_no_table(file: Path) -> bool:
-    """By the name, which tells no format, or .txt: the lines themselves tell where a label ends, as they are read."""
-    ending = Path(file.name.removesuffix(".gz")).suffix.lower()
-    return FORMATS.get(ending, "tsv") == "tsv" and ending not in (".tsv", ".tab", ".json")
-
-
-def parse_columns(columns: str | Sequence[str] | None) -> Columns:
-    names = columns.split(",") if isinstance(columns, str) else list(columns or ())
-    chosen = tuple(name.strip() for name in names)
-    if chosen and (len(chosen) < 2 or len(set(chosen)) < len(chosen) or not all(chosen) or "0" in chosen):
-        raise UsageError(
-            f"--columns {','.join(chosen)}: want two or more, numbers from 1 or names: 1,2 or source,target"
-        )
-    return chosen
+    """Whether the name leaves the format open (or is .txt): then the lines themselves show where a label ends."""
+    ending = ending_of(file)
+    return ENDINGS.get(ending, "tsv") == "tsv" and ending not in (".tsv", ".tab")
 
 
 def split_files(text: str) -> tuple[Path, ...]:
-    """One path or two; a comma may also stand inside a file's name, so what exists decides."""
+    """Split the name into one path or two; a comma may be part of a file's name, so the files that exist decide."""
     if "," not in text or Path(text).exists():
         return (Path(text),)
     cuts = [i for i, letter in enumerate(text) if letter == ","]
@@ -122,29 +126,8 @@ def split_files(text: str) -> tuple[Path, ...]:
     return couples[0]
 
 
-def format_of(file: Path) -> str:
-    """By the name; a name that tells nothing is read as TSV when its first line has a tab."""
-    ending = Path(file.name.removesuffix(".gz")).suffix.lower()
-    if file == STDIN:
-        return "tsv"
-    if ending in FORMATS:
-        return FORMATS[ending]
-    with open_bytes(file) as stream:
-        head = stream.read(BLOCK_SIZE)
-    if ending == ".json":
-        if head.lstrip()[:1] == b"[":
-            raise UsageError(f"{file}: a JSON array; want one object a line: `jq -c '.[]' {file} > pairs.jsonl`")
-        return "jsonl"
-    if head and b"\t" not in head.partition(b"\n")[0]:
-        raise UsageError(
-            f"{file}: the name does not tell the format and line 1 has no tab. PAIRS = {PAIRS}. "
-            f"If this is one side of a corpus, name both: {file},TARGET"
-        )
-    return "tsv"
-
-
-def parse_mix(text: str, columns: str | Sequence[str] | None = None, form: str = "pairs") -> CorpusSpec:
-    """`PAIRS:2` is a corpus of weight 2; without a number the weight is 1. A file whose name ends in :2 goes first."""
+def parse_mix(text: str, columns: str | Sequence[str] | ReadAs | None = None, form: str = "pairs") -> CorpusSpec:
+    """Parse `PAIRS:2`, a corpus of weight 2; without a number the weight is 1. A file whose name ends in :2 wins."""
     name, colon, number = text.rpartition(":")
     try:
         weight = float(number)
@@ -157,64 +140,71 @@ def parse_mix(text: str, columns: str | Sequence[str] | None = None, form: str =
     return CorpusSpec.parse(name, columns, weight, form)
 
 
-def spool_stdin(
-    folder: Path, columns: str | Sequence[str] | None = None, started: bool = False, form: str = "pairs"
-) -> CorpusSpec:
-    """Standard input, copied to a file in the folder so that it can be read again; it appears whole or not at all.
+def read_rows(
+    spec: CorpusSpec,
+    normalise: str = "none",
+    references: bool = False,
+    hashes: list[FileHash] | None = None,
+    uses: list[str] | None = None,
+) -> Iterator[Row]:
+    """Yield every record in file order; with `references`, further columns are further targets instead of a fault.
 
-    `started`: a run in this folder goes on with the file that is there, whose pairs need not be piped in again.
+    hashes: a list to append the hash of each file to, once it has been read. uses: a list to which the reader appends
+    what it takes the two sides from: `column 1 'English'`.
     """
-    file = folder / ("stdin.txt" if form == "labelled" else "stdin.tsv")  # a label may also stand before a blank
-    goes_on = started and file.is_file()
-    if sys.stdin is not None and not sys.stdin.isatty():
-        new = file.with_name(f"{file.name}.new")
-        try:
-            copy_stdin(new)
-            empty = not new.stat().st_size
-            if empty and file.is_file() and not started:  # by a run that was stopped early: worth more than nothing
-                raise UsageError("-: standard input is empty; pipe the pairs into it again.")
-            if not goes_on:
-                new.replace(file)
-            elif not empty and not filecmp.cmp(new, file, shallow=False):
-                raise UsageError(
-                    f"-: standard input holds other pairs than {file}, with which this run was started. "
-                    "Pipe the same in, or nothing to go on with that file, or choose another --out."
-                )
-        finally:
-            new.unlink(missing_ok=True)
-    elif not goes_on:
-        raise UsageError(f"-: standard input is the keyboard; pipe a file into it, each line {LINE[form]}")
-    return CorpusSpec.parse(str(file), columns, form=form)
-
-
-def copy_stdin(file: Path) -> None:
-    with open_bytes(STDIN) as stream, file.open("wb") as out:
-        while chunk := stream.read(BLOCK_SIZE):
-            out.write(chunk)
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def read_rows(spec: CorpusSpec, normalise: str = "none", references: bool = False) -> Iterator[Row]:
-    """Every record in file order; with `references`, further columns are further targets instead of a fault."""
+    uses = [] if uses is None else uses
+    if spec.format in MEMORIES:
+        rows = read_memory(
+            spec.files[0], spec.format, spec.columns, references, spec.found[0].encoding, hashes, uses
+        )  # fmt: skip
+        return in_form(normalised(rows) if normalise == "nfc" else rows, spec.form)
+    sides = [
+        read_lines(file, normalise, hashes, found.encoding, found.line_end)
+        for file, found in zip(spec.files, spec.found, strict=True)
+    ]
     if spec.format == "lines":
-        lines = read_lines(spec.files[0], normalise)
         if spec.form == "labelled":
-            return read_labelled(spec.files[0], lines)
-        return read_text(lines, spec.form == "stream")
+            return read_labelled(spec.files[0], sides[0], uses)
+        return read_text(sides[0], spec.form == "stream")
+    references = references and spec.form == "pairs"
     if spec.format == "parallel":
-        rows = read_parallel(spec.files[0], spec.files[1], normalise)
-    elif spec.format == "jsonl":
-        rows = read_jsonl(spec.files[0], spec.columns, references and spec.form == "pairs", normalise, spec.form)
-    else:
-        rows = READERS[spec.format](spec.files[0], spec.columns, references and spec.form == "pairs", normalise)
-    return {"pairs": lambda rows: rows, "labelled": label_first, "tagged": check_tags}[spec.form](rows)
+        uses += map(str, spec.files)
+        return in_form(read_parallel(spec.files, sides), spec.form)
+    if spec.format in ("jsonl", "json"):
+        records = (records_of if spec.format == "jsonl" else array_elements)(sides[0])
+        return in_form(read_records(spec.files[0], records, spec.columns, references, spec.form, uses), spec.form)
+    quotes = spec.format == "csv"
+    delimiter = spec.found[0].delimiter or ("," if quotes else TAB)
+    found = spec.found[0]
+    table = Table(spec.columns, delimiter, quotes, found.header, spec.form, found.spaced, references)
+    return in_form(read_table(spec.files[0], sides[0], table, uses), spec.form)
 
 
-def checked_rows(spec: CorpusSpec, config: DataConfig, references: bool = False) -> Iterator[Row]:
-    """`read_rows` with the limit on length: the one place that says which pairs are used."""
+def in_form(rows: Iterator[Row], form: str) -> Iterator[Row]:
+    """Turn pairs of cells into the records of a form."""
+    return {"pairs": lambda rows: rows, "labelled": label_first, "tagged": check_tags}[form](rows)
+
+
+def normalised(rows: Iterator[Row]) -> Iterator[Row]:
+    """Put the texts of pairs that do not come from lines into NFC."""
+    for row in rows:
+        if isinstance(row, Pair):
+            texts = [unicodedata.normalize("NFC", text) for text in (row.source, *row.targets)]
+            yield Pair(row.line, texts[0], tuple(texts[1:]))
+        else:
+            yield row
+
+
+def checked_rows(
+    spec: CorpusSpec,
+    config: DataConfig,
+    references: bool = False,
+    hashes: list[FileHash] | None = None,
+    uses: list[str] | None = None,
+) -> Iterator[Row]:
+    """Yield `read_rows` with the limit on length: the one place that decides which pairs are used."""
     most = config.max_chars
-    for row in read_rows(spec, config.normalise, references):
+    for row in read_rows(spec, config.normalise, references, hashes, uses):
         if isinstance(row, Fault) or spec.form in ONE_COLUMN:  # long lines of text are cut, not left out
             yield row
         elif len(row.source) > most or max(map(len, row.targets)) > most:
@@ -225,7 +215,7 @@ def checked_rows(spec: CorpusSpec, config: DataConfig, references: bool = False)
 
 
 def usable_pairs(spec: CorpusSpec, config: DataConfig, references: bool = False) -> Iterator[Pair]:
-    """Exactly the pairs that the doctor counts as kept; unequal files are refused, as pairs may have shifted."""
+    """Yield exactly the pairs that the doctor counts as kept; a DataError for unequal files: pairs may have shifted."""
     for row in checked_rows(spec, config, references):
         if isinstance(row, Pair):
             yield row

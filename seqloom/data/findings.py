@@ -1,13 +1,17 @@
-"""What the doctor found: findings, and the report that accounts for every line.
+"""The doctor's findings, and the report that accounts for every line.
 
-A finding is hard (training is refused), excluded (these lines are not used), kept (used, but worth a look) or a note.
+A finding is hard (`train` refuses the data), excluded (these lines are not used), kept (used, but worth a look) or a
+note.
 """
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-MAX_LINES = 10  # line numbers told a finding
+from seqloom.data.lines import FileHash
+
+MAX_LINES = 10  # line numbers shown per finding
 MAX_EXAMPLES = 3
 EXAMPLE_CHARS = 60
 MAX_LOSS = 0.05  # a larger share of unusable lines is hard unless it is allowed
@@ -15,41 +19,54 @@ MAX_LOSS = 0.05  # a larger share of unusable lines is hard unless it is allowed
 HARD, EXCLUDED, KEPT, NOTE = "hard", "excluded", "kept", "note"
 SEVERITIES = (HARD, EXCLUDED, KEPT, NOTE)
 
-# kind: (severity, what to do); what stands in braces depends on the corpus: `advise` in data/doctor.py
+# kind: (severity, what to do); words in braces depend on the corpus: `advise` in data/doctor.py
 KINDS: dict[str, tuple[str, str]] = {
-    "unequal lines": (HARD, "align the files again: from the missing line on, or before it, pairs may have shifted"),
-    "invalid UTF-8": (HARD, "convert it: iconv -f latin1 -t utf-8 IN > OUT; or {drop}"),
+    "unequal lines": (
+        HARD,
+        "align the files again: pairs may have shifted from the missing line on, or before it",
+    ),
+    "invalid UTF-8": (HARD, "{encoding}"),
+    "invalid bytes": (HARD, "check --encoding, or {drop}"),
+    "bad XML": (HARD, "{xml}"),
+    "broken array": (HARD, "repair the file, or export it again"),
     "no usable pair": (HARD, "{check}a line is {line}"),
     "too many unusable": (HARD, "repair the file, or accept the loss with --allow-loss"),
-    "labels never repeat": (HARD, "these look like texts. A line is {line}; the other way round: {exchange}"),
+    "labels never repeat": (HARD, "these look like texts. Write each line as {line}; {exchanged}: {exchange}"),
     "one label": (HARD, "give lines with other labels too, and check that this column holds the labels"),
     "missing column": (EXCLUDED, "write each line as {line}"),
-    "extra column": (EXCLUDED, "say which two to use: --columns 1,2"),
+    "extra column": (EXCLUDED, "{extra}"),
+    "missing language": (EXCLUDED, "choose two languages that nearly all units have: --columns en,fr"),
     "bad quotes": (EXCLUDED, 'quote a cell that holds a comma or a quote, and double quotes inside it: "say ""hi"""'),
-    "bad JSON": (EXCLUDED, "write one object a line, {fields}"),
+    "bad JSON": (EXCLUDED, "write one object per line, {fields}"),
     "empty side": (EXCLUDED, "fill in the text or delete the line (in both files)"),
-    "ragged tags": (EXCLUDED, "give each word one tag, with one blank between words and between tags"),
-    "unknown label": (EXCLUDED, "no line of the training data has it; check the spelling, or train with such lines"),
+    "ragged tags": (EXCLUDED, "give each word one tag, with one space between words and between tags"),
+    "unknown label": (
+        EXCLUDED,
+        "no training line has this label; check the spelling, or train with such lines",
+    ),
     "too long": (EXCLUDED, "split it, or raise the limit: data.max_chars (doctor: --max-chars)"),
     "swapped languages": (KEPT, "the whole file looks reversed: exchange the files, or --columns 2,1"),
     "swapped columns": (KEPT, "exchange source and target in these lines"),
     "wrong script": (KEPT, "look at these lines; delete them when they are in another language"),
-    "mojibake": (KEPT, "read as a wrong encoding once; decode these lines again from the original"),
-    "control character": (KEPT, "remove it, unless the model is to learn it"),
+    "mojibake": (KEPT, "these lines were decoded with a wrong encoding; decode them again from the original"),
+    "HTML entity": (KEPT, "write the characters themselves: & instead of &amp; (Python: html.unescape)"),
+    "control character": (KEPT, "remove it, unless the model should learn it"),
     "length ratio": (KEPT, "check that source and target belong together"),
     "untranslated copy": (KEPT, "translate or delete; a model that sees many copies learns to copy"),
     "duplicate": (KEPT, "delete repeats if they should not weigh more"),
-    "many targets": (KEPT, "fine for variety; contradictions blur what is learned"),
-    "overlap": (KEPT, "delete these lines from one of the files, else the score flatters the model"),
-    "header": (NOTE, "the first row names the columns and is no pair"),
-    "blank line": (NOTE, "parts texts and is none"),
+    "overlap": (KEPT, "delete these lines from one of the files, otherwise the score is too high"),
+    "many targets": (NOTE, "fine for variety; contradictory targets make learning harder"),
+    "tab or line end": (NOTE, "inside a text; fine, but a TSV file cannot hold it"),
+    "separator line": (NOTE, "the first line tells Excel what separates the columns; not counted as a pair"),
+    "header": (NOTE, "the first row names the columns; not counted as a pair"),
+    "blank line": (NOTE, "separates texts; not counted as one"),
 }
-UNCOUNTED = ("header", "blank line")  # listed, but never a pair to count
+UNCOUNTED = ("header", "separator line", "blank line")  # listed, but not counted as a pair
 
 
 @dataclass(slots=True)
 class Finding:
-    """One kind of thing, how often, and the first lines that have it."""
+    """One kind of finding: how often it occurs, and the first lines that have it."""
 
     kind: str
     count: int = 0
@@ -60,13 +77,16 @@ class Finding:
     other_lines: list[int] = field(default_factory=list)
     severity: str = ""
     advice: str = ""
+    places: "array[int]" = field(default_factory=lambda: array("q"), repr=False)  # all of them, among the usable pairs
 
     def __post_init__(self) -> None:
         severity, advice = KINDS[self.kind]
         self.severity, self.advice = self.severity or severity, self.advice or advice
 
-    def add(self, line: int, example: str = "") -> None:
+    def add(self, line: int, example: str = "", place: int | None = None) -> None:
         self.count += 1
+        if place is not None:
+            self.places.append(place)
         if len(self.lines) < MAX_LINES:
             self.lines.append(line)
         if example and len(self.examples) < MAX_EXAMPLES:
@@ -87,7 +107,7 @@ class Finding:
 
 
 def shorten(text: str, most: int = EXAMPLE_CHARS) -> str:
-    """For a terminal: one line, nothing invisible, not too long."""
+    """Make a text fit for a terminal: one line, only visible characters, not too long."""
     shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text[: most + 1])
     return shown if len(text) <= most else shown[: most - 3] + "..."
 
@@ -98,18 +118,23 @@ def show_pair(source: str, target: str) -> str:
 
 @dataclass
 class Report:
-    """kept + unusable = total, always; `others` holds the reports of the valid and test files it was compared with."""
+    """The report on one corpus: kept + unusable = total.
+
+    `others` holds the reports of the valid and test files that it was compared with.
+    """
 
     name: str
     kept: int
     total: int
-    unusable: dict[str, int]  # kind -> lines that are no usable pair; sums to total - kept
+    unusable: dict[str, int]  # kind -> number of unusable lines; sums to total - kept
     findings: list[Finding]
     languages: tuple[str, str] = ("", "")
-    unwritable: int = 0  # kept pairs that no TSV line can hold: a tab or a line end inside a text
+    unwritable: int = 0  # kept pairs that a TSV line cannot hold: a tab or a line end inside a text
+    reads: str = ""  # what the file is, and what source and target are taken from
     others: dict[str, "Report"] = field(default_factory=dict)
     fingerprints: Any = field(default=None, repr=False)
-    labels: Any = field(default=None, repr=False)  # of a corpus of labels or tags
+    labels: Any = field(default=None, repr=False)  # the labels or tags of a corpus that has them
+    hashes: tuple[FileHash, ...] = field(default=(), repr=False)  # of the corpus's files, as this pass read them
 
     @property
     def hard(self) -> bool:
@@ -119,20 +144,23 @@ class Report:
         return next((f for f in self.findings if f.kind == kind), None)
 
     def account(self) -> str:
-        """kept 98 of 100 pairs; not used: 1 empty side, 1 missing column"""
+        """Account for the lines: `kept 98 of 100 pairs; not used: 1 empty side, 1 missing column`."""
         lost = ", ".join(f"{number:,} {kind}" for kind, number in self.unusable.items())
         return f"kept {self.kept:,} of {self.total:,} pairs" + (f"; not used: {lost}" if lost else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: corpus, languages [source, target], kept, total, unusable {kind: lines}, hard, findings.
+        """Return stable keys: corpus, languages, reads, kept, total, unusable, hard, findings.
+
+        languages is [source, target]; reads says in words how the file is read; unusable is {kind: lines}.
 
         A finding has kind, severity (hard, excluded, kept, note), count, lines (the first ones), examples and advice;
-        where there is more to say also detail; an overlap also other (the file) and other_lines.
-        With valid or test files, their reports stand under `valid` and `test`.
+        where there is more to report also detail; an overlap also other (the file) and other_lines.
+        The reports of valid and test files are under `valid` and `test`.
         """
         return {
             "corpus": self.name,
             "languages": list(self.languages),
+            "reads": self.reads,
             "kept": self.kept,
             "total": self.total,
             "unusable": self.unusable,
@@ -141,9 +169,10 @@ class Report:
         } | {name: other.to_json() for name, other in self.others.items()}
 
     def render(self) -> str:
-        """Plain text, the worst first."""
+        """Render the report as plain text, the worst findings first."""
         ordered = sorted(self.findings, key=lambda f: SEVERITIES.index(f.severity))
-        lines = [f"{self.name}: {self.account()}", *(finding.render() for finding in ordered)]
+        lines = [f"{self.name}: {self.account()}", *([f"  reads    {self.reads}"] if self.reads else [])]
+        lines += [finding.render() for finding in ordered]
         return "\n".join(lines if ordered else [*lines, "  nothing to report"])
 
 

@@ -1,10 +1,10 @@
-"""What the files of a task hold, each read into pairs so that one path leads from any of them to batches.
+"""The forms that the data of a task can have. Each is read into pairs, so that one path leads from all to batches.
 
     pairs      source <TAB> target                       -> (source, target)
     labelled   label <TAB> text, or label text           -> (text, label)
     tagged     word word ... <TAB> tag tag ...           -> (words, tags), as many of the one as of the other
-    text       one text a line; blank lines part them    -> (text, "")
-    stream     running text, blank lines included        -> (line, ""): what follows what matters
+    text       one text per line; blank lines between    -> (text, "")
+    stream     running text, blank lines included        -> (line, ""): the order of the lines matters
 
 A record that does not fit becomes a Fault in its place.
 """
@@ -13,32 +13,33 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
+from seqloom.data.headers import SIDES
 from seqloom.data.lines import Fault
-from seqloom.data.readers import SIDES, Pair, Row, split_cells
+from seqloom.data.table_readers import Pair, Row, Table, read_table
 from seqloom.text.labels import one_word
 
 ONE_COLUMN = ("text", "stream")
-LABELS = ("labelled", "tagged")  # the target is of a closed list
+LABELS = ("labelled", "tagged")  # the targets come from a closed list
 LINE = {
     "pairs": "source<TAB>target",
     "labelled": "label<TAB>text, or label text",
     "tagged": "tokens<TAB>tags",
     "text": "a text",
     "stream": "running text",
-}  # what a line is, in words
+}  # what a line holds, in words
 FIELDS = {
     "pairs": "both fields as texts",
     "labelled": "the label as a text, a number or true or false, the text as a text",
     "tagged": 'tokens and tags as texts or as lists of words: {"tokens": ["the", "end"], "tags": ["DET", "NOUN"]}',
     "text": "",
     "stream": "",
-}  # what the fields of a JSON object are; plain text is never read as JSON
-LOOKED_AT = 100  # lines that tell whether labels stand before a tab or a blank
+}  # what the fields of a JSON object hold; plain text is never read as JSON
+LOOKED_AT = 100  # lines that show whether a tab or a blank follows the label
 
 
 def read_text(lines: Iterator[str | Fault], keep_blank: bool) -> Iterator[Row]:
-    """Each line as a text without a target; with `keep_blank`, blank lines too, if there is any text among them."""
-    before: list[tuple[int, str]] = []  # blank lines at the beginning: part of a text once there is one
+    """Yield each line as a text without a target; with `keep_blank` also blank lines, if the file has any text."""
+    before: list[tuple[int, str]] = []  # blank lines at the beginning: kept when a text follows
     begun = False
     for number, line in enumerate(lines, 1):
         if isinstance(line, Fault):
@@ -54,18 +55,19 @@ def read_text(lines: Iterator[str | Fault], keep_blank: bool) -> Iterator[Row]:
     yield from (Fault("blank line", place, "") for place, _ in before)
 
 
-def read_labelled(path: Path, lines: Iterator[str | Fault]) -> Iterator[Row]:
-    """`label<TAB>text` where half of the first lines have a tab, else `label text`: one odd line decides nothing."""
+def read_labelled(path: Path, lines: Iterator[str | Fault], uses: list[str]) -> Iterator[Row]:
+    """Read `label<TAB>text` if half of the first lines have a tab, else `label text`: one odd line must not decide."""
     first = list(islice(lines, LOOKED_AT))
     written = [line for line in first if isinstance(line, str) and line.strip()]
     lines = chain(first, lines)
     if 2 * sum("\t" in line for line in written) >= len(written):
-        return label_first(split_cells(path, lines, (), False))
+        return label_first(read_table(path, lines, Table(form="labelled"), uses))
+    uses += ["the first word of a line", "the rest of the line"]
     return split_at_blanks(lines)
 
 
 def split_at_blanks(lines: Iterable[str | Fault]) -> Iterator[Row]:
-    """`label text`: the first word is the label."""
+    """Read `label text`: the first word is the label."""
     for number, line in enumerate(lines, 1):
         if isinstance(line, Fault):
             yield line
@@ -74,32 +76,32 @@ def split_at_blanks(lines: Iterable[str | Fault]) -> Iterator[Row]:
         if len(words) == 2:
             yield Pair(number, words[1], (one_word(words[0]),))
         elif words:
-            yield Fault("empty side", number, f"a label ({words[0][:40]!r}) and no text")
+            yield Fault("empty side", number, f"a label ({words[0][:40]!r}) without a text")
         else:
             yield Fault("missing column", number, "a blank line")
 
 
 def label_first(rows: Iterator[Row]) -> Iterator[Row]:
-    """(label, text) -> (text, label): what is read is the source."""
+    """Turn (label, text) into (text, label): the model reads the source and answers with the target."""
     for row in rows:
         if isinstance(row, Pair):
             yield Pair(row.line, row.target, (one_word(row.source),))
         else:
-            yield name_sides(row, ("label", "text"))
+            yield name_sides(row, SIDES["labelled"])
 
 
 def check_tags(rows: Iterator[Row]) -> Iterator[Row]:
-    """One tag a word."""
+    """Pass on the rows with one tag per word; the others become faults."""
     for row in rows:
         if isinstance(row, Pair) and (words := len(row.source.split())) != (tags := len(row.target.split())):
             yield Fault("ragged tags", row.line, f"{words} word(s), {tags} tag(s)")
         else:
-            yield row if isinstance(row, Pair) else name_sides(row, ("tokens", "tags"))
+            yield row if isinstance(row, Pair) else name_sides(row, SIDES["tagged"])
 
 
 def name_sides(fault: Fault, names: tuple[str, str]) -> Fault:
-    """The readers speak of source and target; these files hold neither."""
+    """Name the empty sides as these files do: the readers know only source and target."""
     if fault.kind != "empty side":
         return fault
-    empty = [name for side, name in zip(SIDES, names, strict=True) if side in fault.detail.split()]
+    empty = [name for side, name in zip(SIDES["pairs"], names, strict=True) if side in fault.detail.split()]
     return Fault(fault.kind, fault.line, " and ".join(empty))

@@ -1,4 +1,4 @@
-"""Which pairs are held out for validation: chosen while the data streams by, the same ones whenever it does.
+"""Choose the pairs that are held out for validation, in one pass over the data; the same pairs every time.
 
 Each source text has a key, a hash of it and the seed. The pairs with the smallest keys are held out, so all pairs of
 one source text are on the same side, and the choice depends on nothing but the seed and the texts.
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from seqloom.data.forms import LABELS, ONE_COLUMN
 
 Row = TypeVar("Row")
-ROOM = 4  # candidates for each pair that is wanted: some may turn out to have too frequent a source
+ROOM = 4  # candidates per wanted pair: the source of some may turn out to be too frequent
 
 
 class HoldOut(Generic[Row]):
@@ -24,7 +24,7 @@ class HoldOut(Generic[Row]):
         self.groups: dict[int, list[Row]] = {}
         self.largest: list[int] = []  # a heap of -key
         self.banned: set[int] = set()  # texts that alone have more than `most` pairs
-        self.limit = 1 << 64  # a key at or above it may have been turned away before, so it never comes in again
+        self.limit = 1 << 64  # keys from here on may have been dropped before, so they stay out
         self.size = 0
 
     def add(self, source: str, row: Row) -> None:
@@ -48,7 +48,7 @@ class HoldOut(Generic[Row]):
             self.size -= len(self.groups.pop(self.limit))
 
     def choose(self, most: int) -> list[Row]:
-        """At most `most` of the rows, whole groups only, those with the smallest keys first."""
+        """Return at most `most` of the rows: whole groups only, those with the smallest keys first."""
         chosen: list[Row] = []
         for key in sorted(self.groups):
             if len(chosen) + len(self.groups[key]) <= most:
@@ -57,7 +57,7 @@ class HoldOut(Generic[Row]):
 
 
 class Tail(Generic[Row]):
-    """Of running text the last rows: what is held out must hang together, and so must what is left."""
+    """Holds out the last rows of running text: both what is held out and what is left must stay connected."""
 
     def __init__(self, most: int, seed: int) -> None:
         self.rows: deque[Row] = deque(maxlen=most)
@@ -70,7 +70,7 @@ class Tail(Generic[Row]):
 
 
 def none_to_hold_out(names: str, kept: int, form: str) -> str:
-    """What to say when nothing can be chosen, or nothing would be left to train on."""
+    """Return the message for data of which nothing can be held out, or nothing would be left to train on."""
     lines = f"{names}: {kept:,} usable line{'s' * (kept > 1)}"
     if form in ONE_COLUMN:
         return (

@@ -1,4 +1,4 @@
-"""Checks of labels and tags: a closed list, whose members come again and again."""
+"""Checks of labels and tags: a closed list, whose members occur again and again."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,21 +9,30 @@ from seqloom.data.checks import Chunk
 from seqloom.data.findings import HARD, KEPT, Finding, Report, shorten
 from seqloom.text.labels import MOST_LABELS, as_written
 
-FEW = 50  # labels in all: with fewer, each may well be another one
-MOST_DIFFERENT = 0.8  # of the labels in all
-MOST_NAMED = 10  # of the labels that are known
-UNKNOWN_ADVICE = "not used in validation, wrong in a test; check the spelling, or train with such lines"
+FEW = 50  # labels in total: with fewer, all may be different
+MOST_DIFFERENT = 0.5  # share of different labels
+EXCHANGED = 4  # times as many different labels as texts, and as long: the columns are exchanged
+MOST_NAMED = 10  # labels shown in a message
+UNKNOWN_ADVICE = (
+    "validation leaves these lines out, a test counts them as wrong; check the spelling, or train with such lines"
+)
 
 
 class Labels:
-    """Which labels there are, and on which line each stands first."""
+    """Collects the labels, how often each occurs, and on which line it is first."""
 
     def __init__(self, of_texts: bool) -> None:
-        self.of_texts = of_texts  # one label a text, and not one a word
+        self.of_texts = of_texts  # one label per text, not one per word
         self.counts: Counter[str] = Counter()
         self.first: dict[str, int] = {}
+        self.texts: set[int] = set()  # the hashes of the texts
+        self.letters = [0, 0]  # of texts and labels
 
     def add(self, chunk: Chunk) -> None:
+        if len(self.texts) < MOST_LABELS:
+            self.texts.update(map(hash, chunk.sources))
+            for side, texts in enumerate((chunk.sources, chunk.targets)):
+                self.letters[side] += sum(map(len, texts))
         for line, target in zip(chunk.lines, chunk.targets, strict=True):
             for label in target.split():
                 if label in self.first or len(self.first) < MOST_LABELS:  # a column of texts must not fill the memory
@@ -31,30 +40,31 @@ class Labels:
                     self.counts[label] += 1
 
     def findings(self, lines: np.ndarray) -> list[Finding]:
-        """A list that is not closed: texts where labels should be."""
+        """Report texts where labels should be: a list that is not closed."""
         total, different = self.counts.total(), len(self.counts)
-        if different < MOST_LABELS and (total < FEW or different <= MOST_DIFFERENT * total):
+        exchanged = self.of_texts and self.letters[1] > self.letters[0] and different >= EXCHANGED * len(self.texts)
+        if different < MOST_LABELS and (total < FEW or (not exchanged and different <= MOST_DIFFERENT * total)):
             return []
         some = ", ".join(shorten(as_written(label), 30) for label in list(self.first)[:3])
         detail = f"{different:,} different ones among {total:,}: {some}, ..."
-        return [Finding("labels never repeat", different, detail=detail)]
+        finding = Finding("labels never repeat", different, detail=detail)
+        words = "the columns look exchanged" if exchanged else "if the columns are exchanged"
+        finding.advice = finding.advice.replace("{exchanged}", words)
+        return [finding]
 
 
 def find_one_label(reports: list[Report]) -> list[Finding]:
-    """All training files together have one label: there is nothing to tell apart. One of them alone may."""
+    """Report that all training files together have only one label; a single file may."""
     labels = [report.labels for report in reports if report.labels and report.labels.of_texts]
     known = {label for one in labels for label in one.counts}
     if len(known) != 1:
         return []
     number = sum(one.counts.total() for one in labels)
-    return [Finding("one label", number, detail=f"every line has {show_labels(known)}: nothing is to be told apart")]
+    return [Finding("one label", number, detail=f"every line has {show_labels(known)}: nothing to distinguish")]
 
 
 def compare_labels(reports: list[Report], held_out: dict[str, Report]) -> None:
-    """One label in all; and labels of the valid and test files that no training file has: no model learns to say them.
-
-    What is found is added to the reports.
-    """
+    """Add to the reports: only one label in all files, and labels of valid and test files that training never sees."""
     reports[0].findings += find_one_label(reports)
     known = {label: None for report in reports if report.labels for label in report.labels.counts}
     for name, other in held_out.items():
@@ -63,7 +73,7 @@ def compare_labels(reports: list[Report], held_out: dict[str, Report]) -> None:
             all_of_them = len(unknown) == len(other.labels.first)
             severity = HARD if all_of_them and name == "valid" else KEPT  # nothing would be left to validate on
             finding = Finding("unknown label", severity=severity, advice=UNKNOWN_ADVICE)
-            finding.detail = "no label of this file is known; " * all_of_them
+            finding.detail = "no label of this file is in the training data; " * all_of_them
             finding.detail += f"the training data has: {show_labels(known)}"
             for label, line in sorted(unknown.items(), key=lambda entry: entry[1]):
                 finding.add(line, shorten(as_written(label)))

@@ -15,6 +15,24 @@ CODES = frozenset(
     rus slk slv spa swe tur ukr vie zho
     """.split()  # noqa: SIM905
 )
+# Names in English and as the language calls itself, for headers such as English,French.
+LANGUAGE_NAMES = {
+    name: code
+    for code, names in {
+        "en": "english anglais englisch inglés inglese", "fr": "french français francais französisch francés",
+        "de": "german deutsch allemand alemán", "es": "spanish español espanol espagnol spanisch",
+        "it": "italian italiano italien", "pt": "portuguese português portugues", "nl": "dutch nederlands",
+        "pl": "polish polski", "cs": "czech čeština", "ru": "russian русский", "uk": "ukrainian українська",
+        "sv": "swedish svenska", "da": "danish dansk", "fi": "finnish suomi", "no": "norwegian norsk",
+        "hu": "hungarian magyar", "ro": "romanian română", "tr": "turkish türkçe", "el": "greek ελληνικά",
+        "ar": "arabic العربية", "he": "hebrew עברית", "fa": "persian farsi", "hi": "hindi हिन्दी",
+        "zh": "chinese mandarin 中文", "ja": "japanese 日本語", "ko": "korean 한국어", "vi": "vietnamese",
+        "id": "indonesian", "ca": "catalan català", "eu": "basque euskara", "ga": "irish", "cy": "welsh",
+        "la": "latin", "sw": "swahili", "bg": "bulgarian", "hr": "croatian", "sr": "serbian", "sk": "slovak",
+        "sl": "slovenian", "et": "estonian", "lv": "latvian", "lt": "lithuanian", "th": "thai",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
 _CODE = r"([A-Za-z]{2,3}(?:[-_](?:[A-Z]{2}|[A-Z][a-z]{3}))?)"
 _DIRECTION = re.compile(rf"(?:^|[._-]){_CODE}(?:-|_|2|to){_CODE}(?=[._-]|$)")
 
@@ -22,6 +40,11 @@ _DIRECTION = re.compile(rf"(?:^|[._-]){_CODE}(?:-|_|2|to){_CODE}(?=[._-]|$)")
 def is_code(name: str) -> bool:
     """True for en, EN, eng, pt-BR, zh_Hans."""
     return bool(re.fullmatch(_CODE, name)) and re.split("[-_]", name)[0].lower() in CODES
+
+
+def code_of(name: str) -> str:
+    """Return the code of a language by its code or its name: en, EN, English; empty for another word."""
+    return name if is_code(name) else LANGUAGE_NAMES.get(name.strip().lower(), "")
 
 
 def of_pair(first: str, second: str) -> tuple[str, str]:
@@ -42,6 +65,6 @@ def of_file(name: str) -> tuple[str, str]:
 
 
 def of_columns(columns: Sequence[str]) -> tuple[str, str]:
-    """Languages of named columns: en,fr or translation.en,translation.fr."""
-    names = [column.rpartition(".")[2] for column in columns[:2]]
-    return (names[0], names[1]) if len(names) == 2 and all(map(is_code, names)) else ("", "")
+    """Languages of named columns: en,fr or translation.en,translation.fr or English,French."""
+    codes = [code_of(column.rpartition(".")[2]) for column in columns[:2]]
+    return (codes[0], codes[1]) if len(codes) == 2 and all(codes) else ("", "")

@@ -1,4 +1,4 @@
-"""Which script a text is written in, for many texts at once."""
+"""Detect the script of texts, many at once."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ RANGES = [
     (0x3400, 0x4DBF, "Han"), (0x4E00, 0x9FFF, "Han"), (0xF900, 0xFAFF, "Han"), (0x20000, 0x2FFFF, "Han"),
 ]  # fmt: skip
 SCRIPTS = ("", *dict.fromkeys(script for _, _, script in RANGES))  # 0 = no letter
-# Languages that are not written in Latin letters; a language that uses two scripts stands in neither.
+# Languages that are not written in Latin letters; a language that uses two scripts is left out.
 SCRIPT_OF = {
     code: script
     for script, codes in {
@@ -31,7 +31,7 @@ SCRIPT_OF = {
     }.items()
     for code in codes.split()
 }  # fmt: skip
-MIN_LETTERS = 4  # fewer say nothing
+MIN_LETTERS = 4  # fewer are too few to tell
 
 
 def script_table() -> np.ndarray:
@@ -50,7 +50,7 @@ def code_points(text: str) -> np.ndarray:
 
 
 def scripts_of(texts: Sequence[str]) -> np.ndarray:
-    """The script of most letters of each text, as an index into SCRIPTS; 0 where there are too few letters to tell."""
+    """Return the script of most letters of each text, as an index into SCRIPTS; 0 for a text with too few letters."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     letters = TABLE.take(code_points("".join(texts)), mode="clip")
     width = len(SCRIPTS)

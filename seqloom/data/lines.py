@@ -1,10 +1,15 @@
-"""A file -> its lines: UTF-8 with or without BOM, LF or CRLF, plain or gzip, in blocks so that millions stream fast.
+"""Read the lines of a file: UTF-8 with or without BOM, LF or CRLF, plain or gzip, in blocks for speed.
 
-Only \\n ends a line: U+2028, U+0085, \\v or a lone \\r inside a text never split it. A line that is no UTF-8 becomes a
-Fault that names the byte; it keeps its place, so nothing shifts.
+Only \\n ends a line: U+2028, U+0085, \\v or a lone \\r inside a text never split it. A line that is not UTF-8 becomes a
+Fault that names the byte; it keeps its place, so no later line shifts. Another encoding is turned into UTF-8 first
+(`encodings.Transcoded`).
+
+A file can be hashed while it is read, so that its SHA-256 costs no further reading (`FileHash`).
 """
 
 import gzip
+import hashlib
+import os
 import sys
 import unicodedata
 import zlib
@@ -12,48 +17,68 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, NamedTuple
 
 import msgspec
 
+from seqloom.data.encodings import UTF8, Readable, Transcoded
 from seqloom.errors import DataError, UsageError, did_you_mean
 
 BLOCK_SIZE = 1 << 20
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 STDIN = Path("-")
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False):
-    """A line that is no usable pair: what kind of fault, where, and what was got."""
+    """A line that is not a usable pair: the kind of fault, the line, and what the line holds instead."""
 
     kind: str
     line: int
     detail: str
 
 
-def read_lines(path: Path, normalise: str = "none") -> Iterator[str | Fault]:
-    """The lines without their ends, in order; `normalise` is "none" or "nfc"."""
-    return chain.from_iterable(line_blocks(path, normalise))
+class FileHash(NamedTuple):
+    """The SHA-256 of a file's bytes, with what shows whether the file has changed since."""
+
+    name: str  # absolute
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+def read_lines(
+    path: Path,
+    normalise: str = "none",
+    hashes: list[FileHash] | None = None,
+    encoding: str = UTF8,
+    line_end: str = "\n",
+) -> Iterator[str | Fault]:
+    """Yield the lines without their ends, in order; `normalise` is "none" or "nfc".
+
+    hashes: a list to append the file's hash to, once the last line has been read. line_end: \\r for old Macs.
+    """
+    return chain.from_iterable(line_blocks(path, normalise, hashes, encoding, line_end))
 
 
 def whole_lines(path: Path) -> Iterator[str]:
-    """The lines of a file in which every line counts: one that is no text is refused."""
+    """Yield the lines of a file in which every line counts; a DataError for a line that is not UTF-8."""
     for line in read_lines(path):
         if isinstance(line, Fault):
             raise DataError(f"{path}, line {line.line}: {line.kind}: {line.detail}. Convert the file to UTF-8.")
         yield line
 
 
-def line_blocks(path: Path, normalise: str) -> Iterator[Sequence[str | Fault]]:
+def line_blocks(
+    path: Path, normalise: str, hashes: list[FileHash] | None, encoding: str, line_end: str
+) -> Iterator[Sequence[str | Fault]]:
     first_line, offset = 1, 0
-    for block in byte_blocks(path):
+    for block in byte_blocks(path, hashes, encoding, line_end):
         skip = len(BOM) if offset == 0 and block.startswith(BOM) else 0
         try:
             lines: Sequence[str | Fault] = split_lines(block[skip:].decode(), normalise)
         except UnicodeDecodeError:
-            lines = decode_each(block[skip:], first_line, offset + skip, normalise)
+            lines = decode_each(block[skip:], first_line, offset + skip, normalise, encoding)
         yield lines
         first_line += len(lines)
         offset += len(block)
@@ -64,28 +89,30 @@ def split_lines(text: str, normalise: str) -> list[str]:
         text = unicodedata.normalize("NFC", text)  # nothing composes across \n or \t, so a block is as good as a text
     lines = text.split("\n")
     if not lines[-1]:
-        lines.pop()  # what follows the last \n is no line
+        lines.pop()  # nothing follows the last \n
     return [line.rstrip("\r") for line in lines] if "\r" in text else lines
 
 
-def decode_each(block: bytes, first_line: int, offset: int, normalise: str) -> list[str | Fault]:
+def decode_each(block: bytes, first_line: int, offset: int, normalise: str, encoding: str) -> list[str | Fault]:
     """The slow way, for a block with a bad byte: the good lines stay good."""
     lines: list[str | Fault] = []
     for line, raw in enumerate(block.removesuffix(b"\n").split(b"\n"), first_line):
         try:
             lines += split_lines(raw.decode() + "\n", normalise)
         except UnicodeDecodeError as error:
-            where = offset + error.start
-            hint = "; the file looks like UTF-16" if offset == 0 and block.startswith(UTF16_BOMS) else ""
-            lines.append(Fault("invalid UTF-8", line, f"byte 0x{raw[error.start]:02x} at offset {where}{hint}"))
+            if encoding == UTF8:
+                where = f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}"
+                lines.append(Fault("invalid UTF-8", line, where))
+            else:  # the bytes on the disk are others
+                lines.append(Fault("invalid bytes", line, f"not {encoding}"))
         offset += len(raw) + 1
     return lines
 
 
-def byte_blocks(path: Path) -> Iterator[bytes]:
-    """Blocks of whole lines; only the last may lack its \\n."""
+def byte_blocks(path: Path, hashes: list[FileHash] | None, encoding: str, line_end: str) -> Iterator[bytes]:
+    """Yield blocks of whole lines in UTF-8; only the last may lack its \\n."""
     parts: list[bytes] = []  # joined once, so that a line of a gigabyte costs no more than its length
-    with open_bytes(path) as stream:
+    with open_text(path, hashes, encoding, line_end) as stream:
         while chunk := stream.read(BLOCK_SIZE):
             end = chunk.rfind(b"\n") + 1
             if not end:
@@ -97,16 +124,50 @@ def byte_blocks(path: Path) -> Iterator[bytes]:
         yield last
 
 
+class HashingReader:
+    """A file that is hashed as it is read: the bytes on the disk, packed or not."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self.raw, self.digest, self.found = raw, hashlib.sha256(), os.fstat(raw.fileno())
+
+    def read(self, size: int) -> bytes:
+        block = self.raw.read(size)
+        self.digest.update(block)
+        return block
+
+    def finish(self, path: Path) -> FileHash:
+        """Read what is left, e.g. zeros behind a gzip file, and return the hash."""
+        while self.read(BLOCK_SIZE):
+            pass
+        return FileHash(str(path.resolve()), self.found.st_size, self.found.st_mtime_ns, self.digest.hexdigest())
+
+
 @contextmanager
-def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """The unpacked bytes of a file (gzip is known by its first two bytes, also without .gz) or of standard input."""
+def open_text(path: Path, hashes: list[FileHash] | None, encoding: str, line_end: str = "\n") -> Iterator[Readable]:
+    """Open a file as a stream of UTF-8, whatever its encoding is."""
+    with open_bytes(path, hashes) as stream:
+        yield stream if (encoding, line_end) == (UTF8, "\n") else Transcoded(stream, encoding, line_end)
+
+
+@contextmanager
+def open_bytes(path: Path, hashes: list[FileHash] | None = None) -> Iterator[IO[bytes]]:
+    """Open a file or standard input and unpack gzip, which its first two bytes show, also without .gz in the name.
+
+    hashes: a list to append the file's hash to when the block ends well; standard input has none.
+    """
     check_file(path)
     try:
         with nullcontext(standard_input()) if path == STDIN else path.open("rb") as raw:
             packed = raw.peek(2)[:2] == GZIP  # type: ignore[attr-defined]
             if path.suffix == ".gz" and not packed:
-                raise DataError(f"{path}: named .gz but no gzip file; rename it if it is plain text.")
-            yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
+                raise DataError(
+                    f"{path}: the name ends in .gz, but this is not a gzip file; rename it if it is plain text."
+                )
+            hashed = HashingReader(raw) if hashes is not None and path != STDIN else None
+            source = hashed or raw
+            yield gzip.GzipFile(fileobj=source) if packed else source  # type: ignore[misc, arg-type]
+            if hashes is not None and hashed:
+                hashes.append(hashed.finish(path))
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
             f"{path}: a damaged gzip file ({error}). Fetch or pack it again; `gzip -t` checks it."
@@ -122,7 +183,7 @@ def standard_input() -> BinaryIO:
 
 
 def check_file(path: Path) -> None:
-    """A UsageError when there is no such file; a near name in the same folder is suggested."""
+    """Raise a UsageError when there is no such file; it suggests a similar name in the same folder."""
     if path == STDIN or path.is_file():
         return
     if path.is_dir():

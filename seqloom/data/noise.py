@@ -1,4 +1,4 @@
-"""Noise for a text that a model learns to restore: spans are hidden, sentences change places.
+"""Noise for texts that a model learns to restore: spans are hidden, sentences are permuted.
 
     text        the cat sat on the mat . it purred .
     permuted    it purred . the cat sat on the mat .
@@ -19,13 +19,13 @@ from seqloom.text.vocabulary import MASK
 Ids = NDArray[np.integer]
 Lengths = NDArray[np.int64]
 MEAN_SPAN = 3
-CLOSERS = "\"'”’»)]"  # may stand behind the mark that ends a sentence
+CLOSERS = "\"'”’»)]"  # may follow the mark that ends a sentence
 ENDS = tuple(".!?…")
 WIDE_ENDS = tuple("。！？")  # of scripts without blanks
 
 
 def infill(ids: Ids, lengths: Lengths, hide: float, random: np.random.Generator) -> tuple[Ids, Lengths]:
-    """(ids, lengths) with about `hide` of the tokens of each text under masks, one mask a span.
+    """Return (ids, lengths) with about a share `hide` of the tokens of each text masked, one mask per span.
 
     A text of n visible tokens and k spans is one of the orders of these n + k items, all equally likely.
     """
@@ -34,7 +34,7 @@ def infill(ids: Ids, lengths: Lengths, hide: float, random: np.random.Generator)
     visible = lengths - hidden
     items = np.concatenate([np.repeat(np.arange(len(lengths)), num) for num in (num_spans, visible)])  # of which text
     widths = np.concatenate([spans, np.ones(len(items) - len(spans), np.int64)])
-    order = np.argsort(items + random.random(len(items)))  # text after text, in each the items by chance
+    order = np.argsort(items + random.random(len(items)))  # text after text, the items of each in random order
     widths, is_mask = widths[order], order < len(spans)
     starts = np.cumsum(widths) - widths  # the items of a text cover all its tokens
     noised = np.full(len(items), MASK, ids.dtype)
@@ -43,7 +43,7 @@ def infill(ids: Ids, lengths: Lengths, hide: float, random: np.random.Generator)
 
 
 def draw_spans(hidden: Lengths, random: np.random.Generator) -> tuple[Lengths, Lengths]:
-    """Lengths of spans that hide so many tokens of each text, text after text, and how many spans each has."""
+    """Draw lengths of spans that hide this many tokens of each text, text after text, and how many spans each has."""
     drawn = np.empty((len(hidden), 0), np.int64)
     while (drawn.sum(1) < hidden).any():
         more = random.poisson(MEAN_SPAN, (len(hidden), 4 + int(hidden.max()) // MEAN_SPAN))
@@ -56,7 +56,7 @@ def draw_spans(hidden: Lengths, random: np.random.Generator) -> tuple[Lengths, L
 
 
 def permute_sentences(ids: Ids, lengths: Lengths, ends: NDArray[np.bool_], random: np.random.Generator) -> Ids:
-    """The sentences of each text in an order by chance; `ends`: see `sentence_ends`."""
+    """Put the sentences of each text into random order; `ends`: see `sentence_ends`."""
     ends_one, ends_wide, may_begin = ends
     texts = np.repeat(np.arange(len(lengths)), lengths)
     begins = np.ones(len(ids), bool)
@@ -69,10 +69,10 @@ def permute_sentences(ids: Ids, lengths: Lengths, ends: NDArray[np.bool_], rando
 
 
 def sentence_ends(pieces: Sequence[str]) -> NDArray[np.bool_]:
-    """(3, V) by their spelling: tokens that end a sentence before a blank, those that always do, those with the blank.
+    """Three rows (3, V): tokens that end a sentence before a space; those that always end one; those with a space.
 
-    The dots of "3.14" and "example.org" have no blank behind them. Where no token of a vocabulary has a blank (BERT's
-    marks what goes on, not what begins), nobody can tell, and any token may begin a sentence.
+    The dots of "3.14" and "example.org" have no space after them. If no token of a vocabulary has a space (BERT marks
+    the continuation of a word, not its beginning), any token may begin a sentence.
     """
     bare = [piece.rstrip(CLOSERS) for piece in pieces]
     has_blank = np.array([piece.startswith(BLANK) for piece in pieces])

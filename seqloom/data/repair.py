@@ -1,21 +1,23 @@
-"""`doctor --fix OUT`: the usable pairs as a clean file, and OUT.report.tsv with every line that was left out.
+"""`doctor --fix OUT`: write the pairs without a finding into a clean file, and every other line into OUT.report.tsv.
 
-OUT.tsv holds one pair a line; OUT.jsonl holds {"source": ..., "target": ...} and so also texts with a tab or a line
+What the doctor flags is never written: lines that it excludes, and those that it keeps with a finding. Of repeats
+the first is written. Lines whose columns are swapped are written the right way round, and listed too.
+
+OUT.tsv holds one pair per line; OUT.jsonl holds {"source": ..., "target": ...} and so also texts with a tab or a line
 end, which TSV cannot hold: they are never altered, a TSV is refused instead.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
 from seqloom.config import DataConfig
 from seqloom.data.corpus import CorpusSpec, Pair, checked_rows
-from seqloom.data.findings import Report, shorten
+from seqloom.data.findings import KEPT, Report, shorten, show_pair
 from seqloom.errors import DataError, UsageError
+from seqloom.files.durable import new_file
 
+SWAPPED = "swapped columns"
 WRITERS = {
     ".tsv": lambda pair: f"{pair.source}\t{pair.target}\n".encode(),
     ".jsonl": lambda pair: msgspec.json.encode({"source": pair.source, "target": pair.target}) + b"\n",
@@ -27,7 +29,7 @@ def report_file(out: Path) -> Path:
 
 
 def check_repair(spec: CorpusSpec, out: Path) -> None:
-    """What can be said before reading: OUT has a known ending, is new, and its folder is there."""
+    """Check before reading that OUT has a known ending, does not exist, and its folder does."""
     if out.suffix not in WRITERS:
         raise UsageError(f"--fix {out}: want a name that ends in .tsv or .jsonl")
     if not out.parent.is_dir():
@@ -37,37 +39,54 @@ def check_repair(spec: CorpusSpec, out: Path) -> None:
             raise UsageError(f"--fix {out}: {file} exists; choose another name or delete it.")
 
 
-def write_repaired(spec: CorpusSpec, config: DataConfig, report: Report, out: Path) -> None:
-    """Both files, or neither; a second pass over the corpus."""
+def write_repaired(spec: CorpusSpec, config: DataConfig, report: Report, out: Path) -> int:
+    """Write both files or neither, in a second pass over the corpus; return the number of pairs written."""
     check_repair(spec, out)
+    flagged = flagged_pairs(report)
+    refuse_hopeless(spec, report, flagged, out)
+    encode = WRITERS[out.suffix]
+    place = written = 0
+    with new_file(out) as good, new_file(report_file(out)) as rest:
+        rest.write(b"line\tkind\tdetail\n")
+        for row in checked_rows(spec, config):
+            if isinstance(row, Pair):
+                kind = flagged.get(place, "")
+                place += 1
+                if kind == SWAPPED:
+                    row = Pair(row.line, row.target, (row.source,))
+                if kind in ("", SWAPPED):
+                    good.write(encode(row))
+                    written += 1
+                if kind:
+                    detail = "exchanged and written" if kind == SWAPPED else show_pair(row.source, row.target)
+                    rest.write(f"{row.line}\t{kind}\t{detail}\n".encode())
+            else:
+                rest.write(f"{row.line}\t{row.kind}\t{shorten(row.detail, 200)}\n".encode())
+    return written
+
+
+def flagged_pairs(report: Report) -> dict[int, str]:
+    """Return which of the usable pairs have a finding: place -> kind. Another kind hides that a line is swapped."""
+    findings = sorted(
+        (finding for finding in report.findings if finding.severity == KEPT), key=lambda one: one.kind != SWAPPED
+    )
+    return {place: finding.kind for finding in findings for place in finding.places}
+
+
+def refuse_hopeless(spec: CorpusSpec, report: Report, flagged: dict[int, str], out: Path) -> None:
+    """Raise an error where no clean file can be written."""
     if report.finding("unequal lines"):
-        raise DataError(f"--fix {out}: not written. Nobody can tell where files of unequal length went apart.")
+        raise DataError(
+            f"--fix {out}: not written. The files differ in length, and it is not known where they diverge."
+        )
+    if reversed_file := report.finding("swapped languages"):
+        raise DataError(f"--fix {out}: not written. {reversed_file.detail}: {reversed_file.advice}.")
     if not report.kept:
         raise DataError(f"--fix {out}: not written. {spec.name} has no usable pair.")
+    if all(flagged.get(place, SWAPPED) != SWAPPED for place in range(report.kept)):
+        raise DataError(f"--fix {out}: not written. Every pair of {spec.name} has a finding.")
     if report.unwritable and out.suffix == ".tsv":
         raise UsageError(
             f"--fix {out}: not written. {report.unwritable:,} texts hold a tab or a line end, which TSV cannot; "
             f"use --fix {out.with_suffix('.jsonl')}"
         )
-    encode = WRITERS[out.suffix]
-    with whole_file(out) as good, whole_file(report_file(out)) as rest:
-        rest.write(b"line\tkind\tdetail\n")
-        for row in checked_rows(spec, config):
-            if isinstance(row, Pair):
-                good.write(encode(row))
-            else:
-                rest.write(f"{row.line}\t{row.kind}\t{shorten(row.detail, 200)}\n".encode())
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears when it is complete, and leaves nothing behind when writing fails."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as out:
-            yield out
-        part.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Pairs that come again: duplicates, one source with many targets, and overlap between files.
+"""Find repeated pairs: duplicates, one source with many targets, and overlap between files.
 
 Of each pair only two 64-bit hashes are kept. Two different texts among ten million share one with a chance of 3 in a
 million.
@@ -13,7 +13,7 @@ from seqloom.data.findings import Finding, first_lines
 
 
 class Fingerprints:
-    """A hash of the source and of the pair, in file order. Python's own: fast, and equal within one process."""
+    """Keeps a hash of each source and of each pair, in file order. By Python's own hash: fast, equal in one process."""
 
     def __init__(self) -> None:
         self.lines, self.sources, self.pairs = array("q"), array("q"), array("q")
@@ -29,8 +29,9 @@ class Fingerprints:
     def findings(self, lines: np.ndarray) -> list[Finding]:
         repeats = later_ones(self.column("pairs"))
         first = np.ones(len(lines), bool)
-        first[repeats] = False  # a repeated pair is no second target
+        first[repeats] = False  # a repeated pair does not count as a second target
         found = [Finding("duplicate", len(repeats), first_lines(lines[repeats]))]
+        found[0].places.extend(repeats.tolist())
         several = repeated(self.column("sources")[first])
         if len(several):
             shared = lines[first & is_among(self.column("sources"), several)]
@@ -40,27 +41,27 @@ class Fingerprints:
 
 
 def repeated(hashes: np.ndarray) -> np.ndarray:
-    """The values that occur more than once, each once, sorted."""
+    """Return the values that occur more than once, each once, sorted."""
     ordered = np.sort(hashes)
     return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
 def is_among(hashes: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """True where a hash is one of the sorted `known`; np.isin would sort copies of everything."""
+    """Return True where a hash is one of the sorted `known`; np.isin would sort copies of everything."""
     if not len(known):
         return np.zeros(len(hashes), bool)
     return known[np.searchsorted(known[:-1], hashes)] == hashes
 
 
 def later_ones(hashes: np.ndarray) -> np.ndarray:
-    """Places of all that came before, in order."""
+    """Return the indexes of all values that have occurred before, in order."""
     places = np.flatnonzero(is_among(hashes, repeated(hashes)))
     _, first = np.unique(hashes[places], return_index=True)
     return np.delete(places, first)
 
 
 def overlap(ours: Fingerprints, others: Fingerprints, name: str) -> list[Finding]:
-    """Sources of the other file that stand in ours as well; counted in lines of the other file."""
+    """Report sources of the other file that our file has too; counted in lines of the other file."""
     theirs = others.column("sources")
     both = [is_among(ours.column("sources"), np.unique(theirs)), is_among(theirs, np.unique(ours.column("sources")))]
     if not both[1].any():
@@ -69,7 +70,9 @@ def overlap(ours: Fingerprints, others: Fingerprints, name: str) -> list[Finding
     lines = [first_lines(side.column("lines")[mask]) for side, mask in zip((ours, others), both, strict=True)]
     count = int(both[1].sum())
     detail = (
-        f"{count:,} source{'s of' if count > 1 else ' of'} {name} {'stand' if count > 1 else 'stands'} here too, "
+        f"{count:,} source{'s of' if count > 1 else ' of'} {name} {'are' if count > 1 else 'is'} here too, "
         f"{pairs:,} with the same target; lines there: {', '.join(map(str, lines[1]))}"
     )
-    return [Finding("overlap", count, lines[0], detail, other=name, other_lines=lines[1])]
+    found = Finding("overlap", count, lines[0], detail, other=name, other_lines=lines[1])
+    found.places.extend(np.flatnonzero(both[0]).tolist())
+    return [found]

@@ -1,4 +1,4 @@
-"""Which pairs make batch i of epoch e: a pure function of the seed, so that training can be resumed anywhere.
+"""Plan which pairs make batch i of epoch e: a pure function of the seed, so that training can resume anywhere.
 
 Pairs are sorted by their lengths on both sides, ties in random order, and cut into batches that keep the token budget:
 
@@ -35,7 +35,7 @@ class Plan:
 
 
 class Sampler:
-    """Deals batches by token budget. A corpus of weight 2 is seen twice an epoch, one of 0.5 by halves in turn."""
+    """Makes batches by token budget. A corpus of weight 2 is read twice per epoch, one of 0.5 half by half in turn."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Sampler:
             )
 
     def epoch(self, epoch: int) -> Plan:
-        """The plan of this pass over the data."""
+        """Return the plan of this pass over the data."""
         random = np.random.default_rng([self.seed, epoch])
         pairs = self._drawn(epoch)
         source, target = self.source_lengths[pairs], self.target_lengths[pairs]
@@ -67,7 +67,7 @@ class Sampler:
         return Plan(pairs[places], cuts, random.permutation(len(cuts) - 1))
 
     def _drawn(self, epoch: int) -> NDArray[np.uint32]:
-        """Each pair as often as the weight of its corpus says."""
+        """Return each pair as often as the weight of its corpus says."""
         if self.corpora is None:
             return np.arange(len(self.source_lengths), dtype=np.uint32)
         drawn = []
@@ -78,7 +78,7 @@ class Sampler:
         return np.concatenate(drawn)
 
     def _turn(self, pairs: NDArray[np.uint32], corpus: int, share: float, epoch: int) -> NDArray[np.uint32]:
-        """The next `share` of a corpus, going round a fixed random circle: no pair twice before each had its turn."""
+        """Return the next `share` of a corpus, in a fixed random cycle: no pair twice before every pair came once."""
         begin, end = (int(number * share * len(pairs)) for number in (epoch, epoch + 1))
         circle = np.random.default_rng([self.seed, corpus]).permutation(pairs)
         return circle.take(np.arange(begin, end), mode="wrap")
@@ -92,7 +92,7 @@ def sort_by_length(source: Indices, target: Indices, random: np.random.Generator
     number = len(source)
     keys = np.maximum(source, target).astype(np.int64)
     most = int(keys.max(initial=0))
-    snake = np.where(keys % 2 == 0, source - target, target - source)  # so that neighbours at a turn are alike
+    snake = np.where(keys % 2 == 0, source - target, target - source)  # neighbours stay alike where the width changes
     keys *= 2 * most + 1
     keys += snake + most
     spare = min((1 << 63) // (number * (int(keys.max(initial=0)) + 1) + 1), 1 << 32)
@@ -106,7 +106,7 @@ def sort_by_length(source: Indices, target: Indices, random: np.random.Generator
 
 
 def cut_batches(widths: Indices, batch_tokens: int) -> NDArray[np.int64]:
-    """Where to cut rows of rising width so that batches are as full as the budget allows; the last two share evenly."""
+    """Cut rows of rising width into batches as full as the budget allows; the last two share their rows evenly."""
     counts = np.arange(1, batch_tokens + 1)
     cuts = [0]
     while cuts[-1] < len(widths):
@@ -121,7 +121,7 @@ def cut_batches(widths: Indices, batch_tokens: int) -> NDArray[np.int64]:
 
 
 def padding_share(plan: Plan, source_lengths: Indices, target_lengths: Indices) -> float:
-    """Cells of the epoch's batches that hold no token, of all cells, both sides together."""
+    """Return the share of padding in the cells of an epoch's batches, both sides together."""
     real = cells = 0
     for index in range(len(plan)):
         rows = plan[index]

@@ -9,7 +9,6 @@ store/train/  store/valid/             one part each:
     texts.jsonl                        the texts of the pairs (valid only)
 """
 
-import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from numpy.typing import NDArray
 
 from seqloom.data.account import Account
 from seqloom.data.origin import FORMAT
-from seqloom.data.readers import Pair
+from seqloom.data.table_readers import Pair
 from seqloom.errors import DataError
+from seqloom.files import reading
 from seqloom.text.vocabulary import EOS
 
 __all__ = ["Account", "Store", "read_manifest"]
@@ -34,6 +34,8 @@ COLUMNS = {
     "lines": np.uint32, "corpora": np.uint16,
 }  # fmt: skip
 SIDES = ("source", "target")
+ID_TYPES = ("uint16", "uint32")
+AT_ONCE = 2**16  # pairs that are counted at once: their ids are in memory then
 TEXTS = "texts.jsonl"
 
 
@@ -44,7 +46,7 @@ class Store:
         self.folder = folder
         self.part = part
         self.data_hash: str = manifest["data_hash"]
-        self.held_out: bool = manifest["held_out"]  # the valid part was taken out of the training data
+        self.held_out: bool = manifest["held_out"]  # the validation part was taken from the training data
         self.names: list[str] = [name for name, _ in manifest["corpora"][part]]
         self.weights: list[float] = [weight for _, weight in manifest["corpora"][part]]
         self.line_end: int = manifest.get("line_end", EOS)  # what follows each line of running text
@@ -53,12 +55,18 @@ class Store:
         self.source_lengths, self.target_lengths = (columns[f"{side}.lengths"] for side in SIDES)
         self.lines, self.corpora = columns["lines"], columns["corpora"]
         self._starts = {side: columns[f"{side}.starts"] for side in SIDES}
+        if manifest["dtype"] not in ID_TYPES:
+            raise ValueError(f"ids of type {manifest['dtype']!r}")
         self._ids = {side: self._map(f"{side}.ids", np.dtype(manifest["dtype"])) for side in SIDES}
 
     @classmethod
     def open(cls, folder: Path, part: str = "train") -> "Store":
-        """A DataError when the folder holds no whole store."""
-        return cls(folder, part, read_manifest(folder))
+        """Open one part; a DataError when the folder holds no whole store."""
+        manifest = read_manifest(folder)
+        try:
+            return cls(folder, part, manifest)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise not_whole(folder, error) from None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -67,42 +75,63 @@ class Store:
         return map_file(self.folder / self.part / name, kind)
 
     def take(self, side: str, indices: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of these pairs on one side, one after the other, and the length of each."""
+        """Return the ids of these pairs on one side, one after the other, and the length of each."""
         lengths = (self.source_lengths if side == "source" else self.target_lengths)[indices].astype(np.int64)
-        before = np.cumsum(lengths) - lengths  # tokens of the pairs before, in the answer
+        before = np.cumsum(lengths) - lengths  # tokens of the pairs before, in the result
         places = np.arange(lengths.sum()) + np.repeat(self._starts[side][indices] - before, lengths)
         return self._ids[side][places], lengths
 
+    def count_targets(self, vocab_size: int) -> NDArray[np.int64]:
+        """Count how often each token is a target, the end of each text included; plain text is its own target."""
+        side = "target" if len(self._ids["target"]) else "source"
+        found = np.zeros(vocab_size, np.int64)
+        found[self.line_end] = len(self)
+        for start in range(0, len(self), AT_ONCE):  # by pairs: the files hold those that are held out, too
+            some = np.arange(start, min(start + AT_ONCE, len(self)))
+            found += np.bincount(self.take(side, some)[0], minlength=vocab_size)
+        return found
+
     def pair_ids(self, index: int) -> tuple[list[int], list[int]]:
-        """The ids of one pair, source and target."""
+        """Return the ids of one pair, source and target."""
         one = np.array([index])
         return self.take("source", one)[0].tolist(), self.take("target", one)[0].tolist()
 
     def where(self, index: int) -> str:
-        """`file:line` of a pair, for messages."""
+        """Return `file:line` of a pair, for messages."""
         return f"{self.names[self.corpora[index]]}:{self.lines[index]}"
 
     @cached_property
     def texts(self) -> list[Pair]:
         """The texts of a valid part, in the order of its pairs."""
         file = self.folder / self.part / TEXTS
-        return [msgspec.json.decode(line, type=Pair) for line in file.read_bytes().splitlines()]
+        try:
+            lines = reading.read_file(file, reading.TEXTS).splitlines()
+            return [msgspec.json.decode(line, type=Pair) for line in lines]
+        except (OSError, ValueError, RecursionError) as error:
+            raise not_whole(self.folder, f"{TEXTS}: {error}") from None
 
 
 def map_file(file: Path, kind: Any) -> NDArray[Any]:
-    """The numbers in a file; an empty one, as plain text has for its targets, cannot be mapped."""
+    """Map the numbers of a file; an empty file (the targets of plain text) cannot be mapped: an empty array."""
+    reading.check_regular(file)
     return np.memmap(file, kind, "r") if file.stat().st_size else np.empty(0, kind)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a whole store; what is missing, cut short or of another version is a DataError."""
+    """Read the manifest of a whole store; a DataError when something is missing, cut short or of another version."""
     try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+        manifest: dict[str, Any] = reading.read_json(folder / MANIFEST, reading.STATE)
         if manifest["origin"]["format"] != FORMAT:
             raise DataError(f"{folder}: a store of format {manifest['origin']['format']}; this version reads {FORMAT}")
         wrong = [name for name, size in manifest["sizes"].items() if (folder / name).stat().st_size != size]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{folder}: not a whole token store ({error}); delete the folder to build it anew") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise not_whole(folder, error) from None
     if wrong:
-        raise DataError(f"{folder}: damaged, {', '.join(wrong)} have another size; delete the folder to build it anew")
+        raise DataError(
+            f"{folder}: damaged, {', '.join(wrong)} have the wrong size; delete the folder to build it again"
+        )
     return manifest
+
+
+def not_whole(folder: Path, why: object) -> DataError:
+    return DataError(f"{folder}: not a whole token store ({why}); delete the folder to build it again")

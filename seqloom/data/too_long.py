@@ -1,13 +1,13 @@
-"""Lines with more than data.max_tokens tokens: plain text is cut between words, of all else only a little may be lost.
+"""Lines with more than data.max_tokens tokens: plain text is cut between words; of other data at most 5 % may be lost.
 
-The doctor cannot see them, as it knows no tokens: this is its rule on loss, once the tokens are known.
+The doctor cannot find them, because it knows no tokens: its rule on loss is applied here, once the tokens are known.
 """
 
 from collections.abc import Sequence
 
 from seqloom.data.account import Account
 from seqloom.data.findings import MAX_LOSS
-from seqloom.data.readers import Pair
+from seqloom.data.table_readers import Pair
 from seqloom.errors import DataError
 from seqloom.text.tags import cut_at_words, words_of_pieces
 from seqloom.text.tokenizer import Tokenizer
@@ -18,7 +18,7 @@ TOO_LONG, UNKNOWN = "too many tokens", "unknown label"
 def cut_long(
     pairs: Sequence[Pair], ids: Sequence[list[int]], tokenizer: Tokenizer, most: int
 ) -> tuple[list[Pair], list[list[int]]]:
-    """Texts without a target and their ids, the long ones in parts that together are all of them."""
+    """Return texts without a target and their ids; long texts in parts, of which nothing is lost."""
     parts: list[tuple[Pair, list[int]]] = []
     for pair, own in zip(pairs, ids, strict=True):
         parts += [(pair, own)] if len(own) <= most else cut_one(pair, own, tokenizer, most)
@@ -26,7 +26,7 @@ def cut_long(
 
 
 def cut_one(pair: Pair, ids: list[int], tokenizer: Tokenizer, most: int) -> list[tuple[Pair, list[int]]]:
-    """The parts of one text, each with the line it stands on; one of nothing but blanks is no text."""
+    """Cut one text into parts, each with its line number; parts of blanks only are left out."""
     spans = tokenizer.spans_batch([pair.source])[0]
     places = cut_at_words(words_of_pieces(pair.source, spans), most)
     begins = [0, *(spans[place.start][0] for place in places[1:])]
@@ -37,7 +37,7 @@ def cut_one(pair: Pair, ids: list[int], tokenizer: Tokenizer, most: int) -> list
 
 
 def refuse_long(name: str, account: Account, most: int, longest: int, allow_loss: bool) -> None:
-    """More than 5 % unusable lines are refused, here as by the doctor; a label that is not known is another matter."""
+    """Raise a DataError for more than 5 % unusable lines, as the doctor does; unknown labels do not count here."""
     lost = account.total - account.kept - account.excluded.get(UNKNOWN, 0)
     if TOO_LONG not in account.excluded or allow_loss or lost <= MAX_LOSS * account.total:
         return
@@ -48,7 +48,7 @@ def refuse_long(name: str, account: Account, most: int, longest: int, allow_loss
 
 
 def advise(account: Account, most: int, longest: int) -> str:
-    """What to do about lines that are too long; nothing when there are none."""
+    """Return the advice for lines that are too long; empty when there are none."""
     if TOO_LONG not in account.excluded:
         return ""
     loss = ", or accept the loss with --allow-loss" if account.kept else ""

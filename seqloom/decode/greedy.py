@@ -1,12 +1,12 @@
-"""Greedy search: always the most probable token."""
+"""Greedy search: each step takes the most probable token."""
 
 from itertools import count
 
 import torch
 from torch import Tensor
 
+from seqloom.decode.constraints import Rules
 from seqloom.decode.hypothesis import Hypothesis, finish
-from seqloom.decode.rules import Rules
 from seqloom.decode.score import log_softmax
 from seqloom.models.api import Memory, Seq2Seq, select_rows
 from seqloom.text.vocabulary import BOS, EOS
@@ -15,9 +15,9 @@ from seqloom.text.vocabulary import BOS, EOS
 def greedy_search(
     model: Seq2Seq, memory: Memory, limits: Tensor, length_penalty: float, rules: Rules
 ) -> list[list[Hypothesis]]:
-    """Beam search with W = 1, without candidates and reordering."""
+    """Greedy search for all sentences of a batch: beam search with W = 1, without candidates and reordering."""
     answers: list[list[Hypothesis]] = [[] for _ in limits]
-    waiting = list(answers)  # those of the sentences still in the batch, row by row
+    waiting = list(answers)  # only those of the sentences still in the batch, row by row
     written = torch.full_like(limits, BOS)[:, None]  # (B, 1 + length)
     log_prob = torch.zeros_like(limits, dtype=torch.float32)  # (B,)
     state = model.start(memory, 1)

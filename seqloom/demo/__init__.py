@@ -1,0 +1,6 @@
+"""The demo corpus: dates as people write them, in English and French, with the ISO date each means.
+
+dates            generates the pairs
+calendar_words   the words for days, months and years
+typos            misspelled months that still have one reading
+"""

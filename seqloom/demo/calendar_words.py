@@ -1,4 +1,4 @@
-"""What people call days, months and years in English and French: the words the date corpus is made of."""
+"""Names of days, months and years in English and French, for the generated dates of the demo."""
 
 MONTHS = {
     "en": {
@@ -31,7 +31,7 @@ MONTHS = {
     },
 }
 
-# Monday first, as date.weekday() counts. "mar." (mardi) is left out: it is also March.
+# Monday first, as in date.weekday(). "mar." (mardi) is left out, because it can also mean mars (March).
 WEEKDAYS = {
     "en": (
         ("Monday", "Mon"),
@@ -93,14 +93,14 @@ def english_ordinal(number: int) -> str:
 
 
 def english_suffix(number: int) -> str:
-    """1st, 2nd, 3rd, 4th, but 11th, 12th, 13th."""
+    """The suffix of an ordinal: 1st, 2nd, 3rd, 4th, but 11th, 12th, 13th."""
     if number in (11, 12, 13):
         return "th"
     return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
 def english_year(year: int) -> tuple[str, ...]:
-    """Each way to say a year from 1950 to 2049: 2015 is twenty fifteen, or two thousand (and) fifteen."""
+    """All ways to say a year from 1950 to 2049: 2015 is twenty fifteen, or two thousand (and) fifteen."""
     century, rest = divmod(year, 100)
     paired = f"{english_number(century)} {english_number(rest)}"
     if century == 19:
@@ -117,7 +117,7 @@ def french_number(number: int) -> str:
         return FRENCH_BELOW_20[number]
     tens, ones = divmod(number, 10)
     if tens in (7, 9):
-        ones += 10  # soixante-dix, quatre-vingt-dix: counted on from 60 and 80
+        ones += 10  # soixante-dix, quatre-vingt-dix: counted from 60 and 80
     if ones == 0:
         return FRENCH_TENS[tens] + ("s" if tens == 8 else "")
     joint = " et " if ones in (1, 11) and tens < 8 else "-"
@@ -125,7 +125,7 @@ def french_number(number: int) -> str:
 
 
 def french_year(year: int) -> tuple[str, ...]:
-    """Each way to say a year from 1950 to 2049."""
+    """All ways to say a year from 1950 to 2049."""
     century, rest = divmod(year, 100)
     if century == 19:
         return tuple(f"{start} neuf cent {french_number(rest)}" for start in ("mille", "mil"))

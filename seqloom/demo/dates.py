@@ -1,13 +1,13 @@
-"""Dates as people write them, in English and French, each with the one ISO 8601 date it can mean.
+"""Generated dates as people write them in English and French, each paired with its ISO 8601 date.
 
-The rules that make the answer unique:
-- The years are 1950 to 2049, so two digits tell the year: 50-99 is 19xx, 00-49 is 20xx.
-- A year of two digits stands last.
-- In numbers alone, a year of four digits at the front is followed by month, then day. With the year at the end, day and
-  month come in either order, so only days that cannot be mistaken are written: above 12, or equal to the month.
-  A year of two digits is written only where it can be no day (00, or above 31): 25/12/21 could also be 2025-12-21.
-- A weekday is always the right one, and never needed.
-- A typo is nearer to the month that was meant than to any other (typos.py).
+Every text has exactly one meaning, by these rules:
+- The years are 1950 to 2049, so two digits determine the year: 50-99 is 19xx, 00-49 is 20xx.
+- A year of two digits comes last.
+- In dates written only with numbers, a year of four digits at the front is followed by month, then day. With the year
+  at the end, day and month come in either order, so only unambiguous days are written: above 12, or equal to the month.
+  A year of two digits is written only if it cannot be a day (00, or above 31): 25/12/21 could also be 2025-12-21.
+- A weekday is always correct and never needed.
+- A typo is closer to the intended month than to any other (typos.py).
 """
 
 import random
@@ -29,7 +29,7 @@ from seqloom.demo.typos import safe_typos
 FIRST_DAY, LAST_DAY = date(1950, 1, 1), date(2049, 12, 31)
 NUM_DAYS = (LAST_DAY - FIRST_DAY).days + 1
 
-# {d} day, {m} month, {y} year of any form, {Y} year of four digits.
+# {d} day, {m} month, {y} year in any form, {Y} year of four digits.
 ENGLISH = (
     "{d} {m} {y}",
     "{d} {m} {y}",
@@ -56,7 +56,7 @@ YEAR_FIRST = (
 
 
 def generate(num_pairs: int, seed: int) -> list[tuple[str, str]]:
-    """This many pairs (date as written, ISO date), no input twice; the same for the same seed."""
+    """Generate this many pairs (date as written, ISO date) with different inputs; equal seeds give equal pairs."""
     pairs: dict[str, str] = {}
     for text, iso in stream(seed):
         pairs[text] = iso
@@ -66,7 +66,7 @@ def generate(num_pairs: int, seed: int) -> list[tuple[str, str]]:
 
 
 def stream(seed: int) -> Iterator[tuple[str, str]]:
-    """Pairs without end; an input may come again, always with the same date."""
+    """Endless pairs; an input may be repeated, always with the same date."""
     rng = random.Random(seed)
     while True:
         day = FIRST_DAY + timedelta(rng.randrange(NUM_DAYS))
@@ -76,17 +76,20 @@ def stream(seed: int) -> Iterator[tuple[str, str]]:
 def split_by_date(
     pairs: list[tuple[str, str]], num_held_out: int, seed: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """(kept, held out): no date is in both, so inputs and answers are unseen. A date stays whole: a few more may go."""
+    """(kept, held out) with different dates, so inputs and answers are unseen.
+
+    All pairs of a date stay together, so slightly more than `num_held_out` may be held out.
+    """
     days = sorted({iso for _, iso in pairs})
     random.Random(seed).shuffle(days)
-    rank = {iso: place for place, iso in enumerate(days)}
+    rank = {iso: number for number, iso in enumerate(days)}
     order = sorted(pairs, key=lambda pair: rank[pair[1]])
     held_days = {iso for _, iso in order[:num_held_out]}
     return [p for p in pairs if p[1] not in held_days], [p for p in pairs if p[1] in held_days]
 
 
 def write(day: date, rng: random.Random) -> str:
-    """One of the many ways to write this day."""
+    """A random way to write this day."""
     if rng.random() < 0.2:
         return with_weekday(in_numbers(day, rng), day, rng, rng.choice(("en", "fr")), chance=0.1)
     language = rng.choice(("en", "fr"))
@@ -130,7 +133,7 @@ def in_words(day: date, rng: random.Random, language: str) -> str:
 
 def english_day(day: int, rng: random.Random, spelled: bool, ordinal: bool) -> str:
     if spelled:
-        return english_ordinal(day)  # never 'March twenty two thousand three': 'twentieth' ends the day
+        return english_ordinal(day)  # 'March twenty two thousand three' would be ambiguous, 'twentieth' is not
     if ordinal or rng.random() < 0.3:
         return f"{day}{english_suffix(day)}"
     return format(day, rng.choice(("", "", "02")))
@@ -158,7 +161,7 @@ def with_weekday(text: str, day: date, rng: random.Random, language: str, chance
 
 
 def in_case(text: str, rng: random.Random) -> str:
-    """As it stands, or all small, all capitals, or each word with a capital."""
+    """The text unchanged, in lower case, in capitals, or with a capital in each word."""
     kind = rng.choices(("as is", "lower", "upper", "title"), (55, 20, 12, 13))[0]
     if kind == "lower":
         return text.lower()

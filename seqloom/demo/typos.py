@@ -1,15 +1,15 @@
-"""Slips of the finger in the name of a month that leave no doubt which month was meant."""
+"""Typos in the names of months that leave no doubt which month was meant."""
 
 from functools import cache
 
 from seqloom.demo.calendar_words import MONTHS, WEEKDAYS
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzéû"
-SHORTEST = 5  # in a shorter name one slip is too much: 'mai', 'mars', 'may' and 'mar' are neighbours
+SHORTEST = 5  # in shorter names one typo can give another month: 'mai', 'mars', 'may' and 'mar'
 
 
 def bare(name: str) -> str:
-    """Lower case without the full stop of an abbreviation."""
+    """A name in lower case, without the full stop of an abbreviation."""
     return name.lower().rstrip(".")
 
 
@@ -17,8 +17,8 @@ def bare(name: str) -> str:
 def safe_typos(month: int, name: str) -> tuple[str, ...]:
     """The typos of this name that are at least two edits away from every other month and every weekday.
 
-    An edit is that of Damerau (1964): a letter lost, added, replaced, or swapped with its neighbour. One edit away
-    from the month meant and two from all others: the nearest name is always the right one.
+    Edits are those of Damerau (1964): a letter is lost, added, replaced, or swapped with its neighbour. A typo is one
+    edit away from the intended month and at least two from all others, so the nearest name is always the right one.
     """
     word = bare(name)
     if len(word) < SHORTEST:
@@ -30,7 +30,7 @@ def safe_typos(month: int, name: str) -> tuple[str, ...]:
 
 
 def slips(word: str) -> set[str]:
-    """What fingers do: a letter lost, doubled, swapped with the next, or replaced by another."""
+    """Common typos of a word: a letter lost, doubled, swapped with the next, or replaced by another."""
     doubled = {word[: i + 1] + word[i:] for i in range(len(word))}
     return (lost(word) | doubled | swapped(word) | replaced(word)) - {word}
 

@@ -1,8 +1,8 @@
-"""An alignment in the terminal: source pieces across, target pieces down, the darker the more attention.
+"""Attention heatmap for the terminal: source pieces across, target pieces down, darker = more attention.
 
-Pieces come from any text, so nothing of them reaches the terminal unchecked: control and format characters are drawn as
-pictures, a lone combining mark gets a circle to sit on, wide characters get two columns, and right-to-left letters are
-fenced by left-to-right marks so that the terminal leaves each column where it is.
+Pieces can contain any character, so all are made safe for the terminal: control and format characters are replaced by
+visible symbols, a lone combining mark is drawn on a circle, wide characters get two columns, and right-to-left letters
+are enclosed in left-to-right marks so that the terminal does not reorder columns.
 """
 
 import unicodedata
@@ -22,8 +22,11 @@ TALLEST_LABEL, WIDEST_CELL = 10, 2
 LEFT_TO_RIGHT_MARK = "\u200e"
 
 
-def render_heatmap(document: dict[str, Any], width: int = 80, colour: bool = False) -> Text:
-    """The whole map, at most `width` columns wide; a longer source goes on in a further band below."""
+def render_heatmap(document: dict[str, Any], width: int = 80, colour: bool = False, what: str = "attention") -> Text:
+    """The whole heatmap, at most `width` columns wide; a longer source continues in another band below.
+
+    `what` is the word of the legend for the numbers.
+    """
     check_alignment(document)
     columns = [symbols(piece)[:TALLEST_LABEL] for piece in document["source"]]
     labels = ["".join(symbols(piece)) for piece in document["target"]]
@@ -41,17 +44,17 @@ def render_heatmap(document: dict[str, Any], width: int = 80, colour: bool = Fal
                 map_.append_text(shade(weight, cell, colour))
             map_.append("\n")
         map_.append("\n")
-    return map_.append_text(legend(colour))
+    return map_.append_text(legend(colour, what))
 
 
 def cell_width(columns: list[list[str]], room: int) -> int:
-    """Two columns a piece look square; one, when the whole source then fits and every letter is narrow."""
+    """Terminal columns per piece: two, which look square, or one if letters are narrow and two do not fit."""
     wide = any(cell_len(symbol) > 1 for column in columns for symbol in column)
     return WIDEST_CELL if wide or len(columns) * WIDEST_CELL <= room else 1
 
 
 def header(columns: list[list[str]], cell: int) -> Iterator[str]:
-    """The source pieces written downwards, their last symbols on one line just above the map."""
+    """The source pieces written downwards, their last symbols on the line just above the heatmap."""
     height = max(map(len, columns))
     stacked = [[""] * (height - len(column)) + column for column in columns]
     for line in range(height):
@@ -59,7 +62,7 @@ def header(columns: list[list[str]], cell: int) -> Iterator[str]:
 
 
 def symbols(piece: str) -> list[str]:
-    """What to draw for a piece: one safe string for each letter with its marks."""
+    """The symbols to draw for a piece: one safe string per letter with its combining marks."""
     drawn: list[str] = []
     for character in piece:
         if unicodedata.category(character).startswith("M") or (character.isprintable() and cell_len(character) == 0):
@@ -70,7 +73,7 @@ def symbols(piece: str) -> list[str]:
 
 
 def picture(character: str) -> str:
-    """The character itself where that is safe, else something to see in its place."""
+    """The character itself if that is safe, otherwise a visible replacement."""
     code = ord(character)
     if unicodedata.category(character) == "Zs":
         return "␣"
@@ -79,14 +82,25 @@ def picture(character: str) -> str:
     return character if character.isprintable() else "�"
 
 
+def safe(text: str) -> str:
+    """Text without anything that a terminal would obey."""
+    return "".join(character if character == " " else picture(character) for character in text)
+
+
+def token(piece: str) -> str:
+    """A token, with its blanks visible."""
+    return "".join(symbols(piece))
+
+
 def fenced(text: str) -> str:
-    """Between left-to-right marks when it holds right-to-left letters, which would else reorder the whole line."""
+    """Enclose text with right-to-left letters in left-to-right marks; otherwise it would reorder the whole line."""
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text):
         return LEFT_TO_RIGHT_MARK + text + LEFT_TO_RIGHT_MARK
     return text
 
 
 def shade(weight: float, cell: int, colour: bool) -> Text:
+    """One cell of the heatmap."""
     if colour:
         share = min(max(weight, 0.0), 1.0)
         mixed = (round(cold + share * (hot - cold)) for cold, hot in zip(COLD, HOT, strict=True))
@@ -95,9 +109,9 @@ def shade(weight: float, cell: int, colour: bool) -> Text:
     return Text(character.ljust(cell) if character == "·" else character * cell)
 
 
-def legend(colour: bool) -> Text:
-    """What the shades mean."""
-    line = Text("attention: ")
+def legend(colour: bool, what: str) -> Text:
+    """The legend: what the shades mean."""
+    line = Text(f"{what}: ")
     for least, character in reversed(SHADES[:-1]):
         line.append_text(shade(least, WIDEST_CELL, True) if colour else Text(character * WIDEST_CELL))
         line.append(f" {least:g}+  ")

@@ -1,20 +1,21 @@
-"""From settings to a model: the only file of this layer that reads a config."""
+"""Builds a model from settings; the only file of this folder that reads a config."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from torch import nn
 
-from seqloom.config import Config
+from seqloom.config import SHAPES, TASKS, Config
+from seqloom.errors import UsageError
 from seqloom.models.api import LanguageModel, Reader, Seq2Seq
+from seqloom.models.encoder_only import BagReader, RecurrentReader, TransformerReader
 from seqloom.models.gpt import GPT
-from seqloom.models.readers import BagReader, RecurrentReader, TransformerReader
-from seqloom.models.recurrent_sizes import RecurrentSizes
+from seqloom.models.recurrent_decoder import RecurrentSizes
 from seqloom.models.rnn import RecurrentSeq2Seq
 from seqloom.models.rnn_language import RecurrentLanguageModel
 from seqloom.models.transformer import Transformer
 from seqloom.models.transformer_encoder import TransformerSizes
+from seqloom.nn.scores import SCORES
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -41,13 +42,14 @@ def build_rnn(config: Config, source_vocab_size: int, target_vocab_size: int, jo
 
 
 def directions_of(config: Config) -> tuple[str, ...]:
+    """The directions in which the encoder reads; source reversal (data.reverse_source) is backward reading alone."""
     if config.model.bidirectional:
         return "forward", "backward"
     return ("backward" if config.data.reverse_source else "forward",)
 
 
 def draw_evenly(network: Network, init_range: float) -> Network:
-    """All weights anew from -init_range to init_range; 0 = they stay as they are."""
+    """Re-initialise all weights uniformly from -init_range to init_range; 0 = leave them unchanged."""
     for parameter in network.parameters() if init_range else ():
         nn.init.uniform_(parameter, -init_range, init_range)
     return network
@@ -62,9 +64,9 @@ def transformer_sizes(config: Config) -> TransformerSizes:
         dropout=model.dropout,
         norm=model.norm,
         positions=model.positions,
-        # Training fills data.max_tokens + 1 places at most: an output longer than every training text goes on at
-        # learned places that nothing was learned of.
-        max_length=model.max_length or config.longest_output,
+        # Training uses at most data.max_tokens + 1 positions: an output longer than every training text continues
+        # with learned positions that were never trained.
+        max_length=config.places,
         activation=model.activation,
         embed_scale=model.embed_scale,
         embed_norm=model.embed_norm,
@@ -92,7 +94,7 @@ def build_transformer_reader(config: Config, source_vocab_size: int, target_voca
         target_vocab_size,
         transformer_sizes(config),
         layers=model.layers,
-        whole_text=config.task.name == "classify",
+        whole_text=TASKS[config.task.name].shape == "labels",
         tied=model.tied and joint,
     )
 
@@ -108,7 +110,7 @@ def build_rnn_reader(config: Config, source_vocab_size: int, target_vocab_size: 
         layers=model.layers,
         directions=directions_of(config),
         dropout=model.dropout,
-        whole_text=config.task.name == "classify",
+        whole_text=TASKS[config.task.name].shape == "labels",
         tied=model.tied and joint,
         scaled=model.embed_scale,
     )
@@ -121,11 +123,9 @@ def build_bag_reader(config: Config, source_vocab_size: int, target_vocab_size: 
 
 
 def build_gpt(config: Config, source_vocab_size: int, target_vocab_size: int, joint: bool) -> LanguageModel:
-    window = config.task.window if config.task.name == "language" else 0
-    places = config.model.max_length or window or config.places_for(config.data.max_tokens)
-    sizes = replace(transformer_sizes(config), max_length=places)
+    window = config.task.window if TASKS[config.task.name].shape == "continues" else 0
     layers = config.model.decoder_layers or config.model.layers
-    return GPT(target_vocab_size, sizes, layers=layers, tied=config.model.tied, context=window)
+    return GPT(target_vocab_size, transformer_sizes(config), layers=layers, tied=config.model.tied, context=window)
 
 
 def build_rnn_language(config: Config, source_vocab_size: int, target_vocab_size: int, joint: bool) -> LanguageModel:
@@ -145,28 +145,31 @@ def build_rnn_language(config: Config, source_vocab_size: int, target_vocab_size
 
 Build = Callable[[Config, int, int, bool], nn.Module]
 
-MODELS: dict[str, Build] = {  # one sequence into another
-    "rnn": build_rnn,
-    "transformer": build_transformer,
-    "gpt": build_gpt,
+SEQ2SEQ: dict[str, Build] = {"rnn": build_rnn, "transformer": build_transformer}
+ENCODERS: dict[str, Build] = {"rnn": build_rnn_reader, "transformer": build_transformer_reader}
+BUILDERS: dict[str, dict[str, Build]] = {  # shape of the answers (config/tasks.py) -> family -> builder
+    "writes": {**SEQ2SEQ, "gpt": build_gpt},
+    "restores": SEQ2SEQ,
+    "labels": {**ENCODERS, "bag": build_bag_reader},
+    "tags": ENCODERS,
+    "fills": ENCODERS,
+    "continues": {"rnn": build_rnn_language, "gpt": build_gpt},
 }
-READERS: dict[str, Build] = {  # a text into tags or hidden words, place by place
-    "rnn": build_rnn_reader,
-    "transformer": build_transformer_reader,
-}
-TEXT_READERS: dict[str, Build] = {**READERS, "bag": build_bag_reader}  # a whole text into one label
-LANGUAGE_MODELS: dict[str, Build] = {"rnn": build_rnn_language, "gpt": build_gpt}  # what comes next
-DENOISERS: dict[str, Build] = {kind: build for kind, build in MODELS.items() if kind != "gpt"}  # reads all it restores
-FAMILIES = {
-    "classify": TEXT_READERS,
-    "tag": READERS,
-    "masked": READERS,
-    "denoise": DENOISERS,
-    "language": LANGUAGE_MODELS,
-}
+
+
+def check_model(config: Config) -> None:
+    """Raise a UsageError, before any data is read, if the settings do not meet what the model's classes need."""
+    model, encoder_width = config.model, config.model.encoder_width or config.model.width
+    attends = model.kind == "rnn" and SHAPES[TASKS[config.task.name].shape].translates and model.attention != "none"
+    if attends and SCORES[model.attention].entrywise and encoder_width != model.width:
+        raise UsageError(
+            f"model.attention = {model.attention} compares state and annotation entry by entry: model.encoder_width = "
+            f"{encoder_width} must equal model.width = {model.width}; or use bilinear or additive"
+        )
 
 
 def build_model(config: Config, source_vocab_size: int, target_vocab_size: int, joint: bool) -> Any:
     """The model that task and model settings describe, with fresh weights; `joint` = one vocabulary for both sides."""
-    family = FAMILIES.get(config.task.name, MODELS)
-    return family[config.model.kind](config, source_vocab_size, target_vocab_size, joint)
+    check_model(config)
+    build = BUILDERS[TASKS[config.task.name].shape][config.model.kind]
+    return build(config, source_vocab_size, target_vocab_size, joint)

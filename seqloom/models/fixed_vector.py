@@ -1,4 +1,4 @@
-"""The decoder without attention: all it knows of the source is what the encoder's last states hold.
+"""Recurrent decoder without attention: the encoder's last states are all it knows of the source.
 
 s_0 = bridge(h_S);   s_i = f(s_{i-1}, y_{i-1}),       output from s_i                          Sutskever et al. 2014
 feed_context:        s_i = f(s_{i-1}, [y_{i-1}; c]),  output from [y_{i-1}; s_i; c],  c = h_S      Cho et al. 2014
@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.models.api import Memory, State
-from seqloom.models.recurrent_sizes import RecurrentSizes
+from seqloom.models.recurrent_decoder import RecurrentSizes
 from seqloom.nn.bridge import Bridge
 from seqloom.nn.cells import CELLS, Linear
 from seqloom.nn.readout import Readout
@@ -18,10 +18,12 @@ from seqloom.nn.trace import Trace
 
 
 class FixedVectorDecoder(nn.Module):
+    """Recurrent decoder without attention, conditioned on a fixed vector."""
+
     def __init__(self, sizes: RecurrentSizes) -> None:
         super().__init__()
         width, embed_size = sizes.width, sizes.embed_size
-        one_way, num_states = len(sizes.directions) == 1, CELLS[sizes.cell].num_states
+        one_way, num_states = len(sizes.directions) == 1, len(CELLS[sizes.cell].states)
         self.bridge = Bridge(sizes.encoder_width, width, sizes.decoder_layers, num_states, copy=one_way)
         self.feed_context = sizes.feed_context
         context_size = sizes.encoder_width if sizes.feed_context else 0
@@ -33,7 +35,7 @@ class FixedVectorDecoder(nn.Module):
             self.readout = nn.Identity() if width == sizes.output_size else nn.Linear(width, sizes.output_size)
 
     def project_keys(self, annotations: Float[Tensor, "B S C"]) -> None:
-        """There are none: nobody looks back at the source."""
+        """No keys: this decoder has no attention."""
 
     def start(self, memory: Memory, beams: int) -> State:
         cells = self.bridge(memory.last, beams)
@@ -43,7 +45,7 @@ class FixedVectorDecoder(nn.Module):
     def read(
         self, words: Float[Tensor, "R k E"], state: State, memory: Memory, trace: Trace | None
     ) -> tuple[Float[Tensor, "R k D"], State]:
-        """No step waits for the one before it in a higher layer: each layer reads all k words at once."""
+        """Read k words layer by layer: without attention a layer does not depend on the layers above it."""
         if not self.feed_context:
             s, cells = self.stack.scan(words, state["cells"], trace)
             return self.readout(s), {**state, "cells": cells}
@@ -54,7 +56,7 @@ class FixedVectorDecoder(nn.Module):
     def step(
         self, word: Float[Tensor, "R E"], y: Float[Tensor, "R GH"], state: State, memory: Memory, linear: Linear
     ) -> tuple[Float[Tensor, "R D"], State]:
-        """One position alone, for translating: a word, and the same word projected."""
+        """One step of fast decoding, given a word and the same word projected."""
         context = state["context"]
         cells = self.stack.advance(y, context, state["cells"], linear, None)
         s, after = cells[-1][0], {**state, "cells": cells}

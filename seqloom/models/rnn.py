@@ -1,8 +1,8 @@
-"""The recurrent encoder-decoder: one network reads the source, another with its own weights writes the target.
+"""Recurrent encoder-decoder: one network reads the source, another with its own weights writes the target.
 
 encoder    h_j = f(h_{j-1}, dropout(x_j)), in one direction or both, in layers; the decoder attends to dropout(h_j)
 decoder    fixed_vector.py (no attention), bahdanau.py or luong.py
-output     logits = dropout(t_i) E^T + b,   t_i what the decoder makes of position i
+output     logits = dropout(t_i) E^T + b,   t_i the decoder's output at position i
 """
 
 import math
@@ -14,7 +14,8 @@ from seqloom.models.api import Memory, Seq2Seq, State
 from seqloom.models.bahdanau import BahdanauDecoder
 from seqloom.models.fixed_vector import FixedVectorDecoder
 from seqloom.models.luong import LuongDecoder
-from seqloom.models.recurrent_sizes import RecurrentSizes
+from seqloom.models.recurrent_decoder import RecurrentSizes
+from seqloom.nn.cells import CELLS
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.embed import Output, make_table
 from seqloom.nn.recurrent import Recurrent
@@ -25,8 +26,11 @@ DECODERS: dict[str, type[BahdanauDecoder] | type[LuongDecoder]] = {"bahdanau": B
 
 
 class RecurrentSeq2Seq(Seq2Seq):
-    """`scaled`: word vectors times sqrt(E). A table's rows have length 1 for the output's sake; with entries of size 1
-    a cell begins sooner, and learns less in the end."""
+    """Recurrent encoder-decoder, with or without attention.
+
+    `scaled`: embeddings are multiplied by sqrt(E). Rows of the table have length 1, because the output layer may share
+    it. With the factor, entries are of size 1: cells learn faster at first and reach a worse result in the end.
+    """
 
     def __init__(
         self,
@@ -46,6 +50,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.encoder = Recurrent(
             sizes.cell, sizes.embed_size, sizes.encoder_width, sizes.encoder_layers, sizes.directions, sizes.dropout
         )
+        self.state_parts = ("h", "c")[: len(CELLS[sizes.cell].states)]
+        self.key_parts = ("keys", "half_squares")  # of the Gaussian score; the keys of the others are one tensor
         self.attends = sizes.attention != "none"
         make_decoder = DECODERS[sizes.decoder] if self.attends else FixedVectorDecoder
         self.decoder: RecurrentDecoder = make_decoder(sizes)

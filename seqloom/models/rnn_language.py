@@ -1,8 +1,8 @@
-"""The recurrent language model: the state is all that is left of what was read, and it is carried on for ever.
+"""Recurrent language model: its state summarises everything read so far, for a text of any length.
 
     h_t = f(h_{t-1}, y_{t-1}) in layers,     p(y_t | y_<t) = softmax(h_t W^T + b)          Mikolov et al. 2010
 
-Its parts have the names of an encoder-decoder's decoder, so that weights move between the two.
+Its parts are named as in the decoder of an encoder-decoder, so that one can be initialised from the other.
 """
 
 import math
@@ -19,9 +19,9 @@ from seqloom.nn.trace import Trace, part_of
 
 
 class RecurrentLanguageModel(LanguageModel):
-    """`scaled`: word vectors times sqrt(E), as in models/rnn.py."""
+    """Recurrent language model. `scaled`: embeddings are multiplied by sqrt(E), as in models/rnn.py."""
 
-    context = 0  # no end: the state forgets by itself
+    context = 0  # unlimited
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class RecurrentLanguageModel(LanguageModel):
     def read(
         self, tokens: Int[Tensor, "B T"], state: State, trace: Trace | None = None
     ) -> tuple[Float[Tensor, "B T D"], State]:
-        return self.go_on(tokens, state, None, part_of(trace, "decoder"))
+        return self.continue_from(tokens, state, None, part_of(trace, "decoder"))
 
     def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:
-        annotations, last = self.go_on(tokens, self.begin(len(tokens)), mask, part_of(trace, "encoder"))
+        annotations, last = self.continue_from(tokens, self.begin(len(tokens)), mask, part_of(trace, "encoder"))
         return Memory(annotations.masked_fill(~mask[..., None], 0.0), mask, last)
 
     def start(self, memory: Memory, beams: int = 1) -> State:
@@ -66,16 +66,17 @@ class RecurrentLanguageModel(LanguageModel):
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
         return self.output(hidden)
 
-    def go_on(
+    def continue_from(
         self, tokens: Int[Tensor, "R k"], state: State, mask: Bool[Tensor, "R k"] | None, trace: Trace | None
     ) -> tuple[Float[Tensor, "R k D"], State]:
+        """Read k tokens, starting from a state; the mask keeps right padding from changing the state."""
         words = self.dropout(self.target_table(tokens) * self.embed_scale)
-        said, after = self.decoder(words, state, mask, trace)
-        return self.dropout(said), after
+        outputs, after = self.decoder(words, state, mask, trace)
+        return self.dropout(outputs), after
 
 
 class Stack(nn.Module):
-    """The cells, and the way from their top to what is compared with every word."""
+    """Stacked cells, and a linear map from the top layer to the width of the embeddings if the two differ."""
 
     def __init__(self, cell: str, embed_size: int, width: int, layers: int, dropout: float) -> None:
         super().__init__()

@@ -1,4 +1,8 @@
-"""The Transformer: attention alone, encoder and decoder. Vaswani et al. 2017."""
+"""The Transformer, encoder and decoder. Vaswani et al. 2017.
+
+The decoder's state is its key/value cache: `past` holds the self-attention keys and values of all target positions read
+so far, one pair per layer. The keys and values of the source are computed once per sentence and are in the memory.
+"""
 
 from collections.abc import Sequence
 
@@ -13,7 +17,7 @@ from seqloom.nn.trace import Trace
 
 
 class Transformer(Seq2Seq, TransformerEncoder):
-    """x = sqrt(D) E[token] + position; L_e encoder blocks; L_d decoder blocks that look back and across."""
+    """Transformer:  x = sqrt(D) E[token] + position;  L_e encoder blocks;  L_d decoder blocks with cross-attention."""
 
     def __init__(
         self,
@@ -45,7 +49,10 @@ class Transformer(Seq2Seq, TransformerEncoder):
         initialise(self, sizes)
 
     def encode(self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None) -> Memory:
-        annotations = self.read_source(tokens, mask, trace)
+        return self.remember(self.read_source(tokens, mask, trace), mask)
+
+    def remember(self, annotations: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Memory:
+        """The memory of these annotations, which may come from any encoder layer."""
         return Memory(annotations, mask, keys=[block.cross.project_keys(annotations) for block in self.decoder])
 
     def start(self, memory: Memory, beams: int = 1) -> State:
@@ -57,11 +64,11 @@ class Transformer(Seq2Seq, TransformerEncoder):
         position = state["position"]
         embedded = self.target_positions.add(self.target_table(tokens) * self.scale, position)  # type: ignore[operator]
         x = self.dropout(self.target_norm(embedded))
-        turn = self.target_positions.turn(position, tokens.shape[1])  # type: ignore[operator]
+        rotation = self.target_positions.rotation(position, tokens.shape[1])  # type: ignore[operator]
         visible = memory.mask[:, None, None]
         present = []
         for depth, block in enumerate(self.decoder):
-            x, kept = block(x, state["past"][depth], memory.keys[depth], visible, depth, trace, turn)
+            x, kept = block(x, state["past"][depth], memory.keys[depth], visible, depth, trace, rotation)
             present.append(kept)
         return self.decoder_norm(x), {"position": position + tokens.shape[1], "past": present}
 

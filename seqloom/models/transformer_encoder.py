@@ -1,6 +1,6 @@
-"""The encoder of a Transformer, alone (BERT) or before a decoder, under the same names: weights move between the two.
+"""Transformer encoder, used alone (BERT) and in front of a decoder; weight names are the same in both.
 
-x = scale E[token] + position, perhaps normalised; L blocks of self-attention and feed-forward
+x = scale E[token] + position, with layer norm if asked for;  L blocks of self-attention and feed-forward
 """
 
 import math
@@ -17,7 +17,7 @@ from seqloom.nn.trace import Trace
 
 @dataclass(frozen=True)
 class TransformerSizes:
-    """What all stacks of one Transformer share."""
+    """Sizes that the encoder and the decoder of one Transformer share."""
 
     width: int
     heads: int
@@ -37,6 +37,7 @@ class TransformerSizes:
 
     @property
     def of_block(self) -> tuple[int, int, int, float, str, str]:
+        """The arguments of a block (nn/blocks.py)."""
         return self.width, self.heads, self.ffn_size, self.dropout, self.norm, self.activation
 
     def make_positions(self) -> nn.Module:
@@ -46,12 +47,12 @@ class TransformerSizes:
         return nn.LayerNorm(self.width) if self.embed_norm else nn.Identity()
 
     def make_last_norm(self) -> nn.Module:
-        """Pre-norm leaves the sum of all sublayers unnormalised, so one norm closes each stack."""
+        """The layer norm after the last block: pre-norm leaves the sum of all sublayers unnormalised."""
         return nn.LayerNorm(self.width) if self.norm == "pre" else nn.Identity()
 
 
 class TransformerEncoder(nn.Module):
-    """The source's side; `add_encoder` gives a model its parts."""
+    """Mixin with the encoder of a Transformer; `add_encoder` creates its parts."""
 
     def add_encoder(self, sizes: TransformerSizes, table: nn.Embedding, layers: int) -> None:
         self.source_scale = sizes.scale
@@ -65,21 +66,21 @@ class TransformerEncoder(nn.Module):
     def read_source(
         self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None
     ) -> Float[Tensor, "B S D"]:
-        """The annotations of the source."""
+        """Annotations: the encoder's output for every source position."""
         embedded = self.source_positions.add(self.source_table(tokens) * self.source_scale, 0)  # type: ignore[operator]
         x = self.dropout(self.source_norm(embedded))
-        turn = self.source_positions.turn(0, tokens.shape[1])  # type: ignore[operator]
+        rotation = self.source_positions.rotation(0, tokens.shape[1])  # type: ignore[operator]
         visible = mask[:, None, None]  # (B, 1, 1, S)
         for depth, block in enumerate(self.encoder):
-            x = block(x, visible, f"encoder.self.{depth}", trace, turn)
+            x = block(x, visible, f"encoder.self.{depth}", trace, rotation)
         return self.encoder_norm(x)
 
 
 def initialise(model: nn.Module, sizes: TransformerSizes) -> None:
-    """Small matrices, zero biases: each block begins near the identity, which lets post-norm learn fast. An output of
-    its own (nn/embed.py) keeps its rows of length 1.
+    """Initialise with small matrices and zero biases: each block starts near the identity, so post-norm learns fast.
 
-    0.32 D^-1/2 is the 0.02 of BERT and Marian at the width of 256, a third of Glorot's; docs/log.md has both.
+    An untied output matrix (nn/embed.py) keeps its rows of length 1. At width 256 the standard deviation 0.32 D^-1/2 is
+    the 0.02 of BERT and Marian, a third of Glorot's; docs/log.md compares the two.
     """
     for module in model.modules():
         if isinstance(module, (nn.Linear, nn.Embedding)):

@@ -1,10 +1,9 @@
 """Weights on disk: one safetensors file, no pickle; a tensor that two layers share is stored once.
 
-Which names share a tensor is a matter of the model, so the file does not say it: the first name of each counts.
-The same weights give the same bytes, whenever and wherever they are written.
+The file has a shared tensor under the first of its names; the model knows which names share one.
+The same weights always give the same bytes.
 """
 
-import os
 from pathlib import Path
 
 import torch
@@ -13,9 +12,11 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from seqloom.errors import ModelError
-from seqloom.models.shapes import read_shapes, unreadable
+from seqloom.files.durable import replace_file
+from seqloom.files.reading import check_regular
+from seqloom.models.stored_shapes import read_shapes, unreadable
 
-SHOWN = 3  # names in a message about many
+SHOWN = 3  # names listed in a message
 
 
 def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -30,38 +31,29 @@ def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def save_weights(model: nn.Module, file: Path) -> None:
-    """Write the file whole or not at all; an OSError names the file, whatever the system call knew of it."""
+    """Write the file whole or not at all."""
     # One entry of metadata and no more: the library writes several in random order, and the bytes would differ.
     content = save({n: t.cpu().contiguous() for n, t in stored_tensors(model).items()}, metadata={"format": "pt"})
-    part = file.with_name(f".{file.name}.part")
-    try:
-        with part.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(file)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror or str(error), str(file)) from error
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    replace_file(file, content)
 
 
 def load_weights(model: nn.Module, file: Path) -> None:
-    """Copy the file's tensors into the model; ModelError unless they are exactly the model's."""
+    """Copy the file's tensors into the model; ModelError unless names and shapes are exactly the model's."""
     wanted = stored_tensors(model)
     check_shapes({name: tuple(tensor.shape) for name, tensor in wanted.items()}, read_shapes(file), file)
     try:
+        check_regular(file)
         with safe_open(file, framework="pt") as stored, torch.no_grad():
             for name, tensor in wanted.items():
                 tensor.copy_(stored.get_tensor(name))
+                if not tensor.sum().isfinite():
+                    raise ModelError(f"{file}: {name} has numbers that are not finite. Copy the file again.")
     except (OSError, SafetensorError) as error:
         raise unreadable(file, error) from None
 
 
 def check_shapes(wanted: dict[str, tuple[int, ...]], found: dict[str, tuple[int, ...]], file: Path) -> None:
-    """The same names with the same shapes, or a ModelError that names a few that differ."""
+    """Raise a ModelError that lists a few differences, unless names and shapes are the same."""
     faults = [f"{name} is missing" for name in wanted if name not in found]
     faults += [f"{name} does not belong to it" for name in found if name not in wanted]
     faults += [

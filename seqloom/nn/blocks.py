@@ -1,26 +1,29 @@
-"""The sublayers of a Transformer and how they are stacked: residual, layer norm, feed-forward.
+"""Transformer blocks: attention and feed-forward sublayers with residual connections and layer norm.
 
-pre-norm    x <- x + f(norm(x))        trains without care; the default
+pre-norm    x <- x + f(norm(x))        stable in training without tuning; the default
 post-norm   x <- norm(x + f(x))        as published; Vaswani et al. 2017
+
+A decoder block takes and returns its key/value cache (`past`, nn/key_value_cache.py), so that a step computes attention
+for its new positions only.
 """
 
 from collections.abc import Callable
 from functools import partial
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqloom.nn.dropout import Dropout
+from seqloom.nn.key_value_cache import KeysValues, Past, extend
 from seqloom.nn.masks import causal_mask
-from seqloom.nn.multihead import KeysValues, MultiHead, Turn
-from seqloom.nn.prompted import Past, PromptedHeads
+from seqloom.nn.multihead import MultiHead, Rotation
+from seqloom.nn.prompted import PromptedHeads
 from seqloom.nn.trace import Trace
 
 
 class Residual(nn.Module):
-    """The norm and the dropout around one sublayer f, in either order."""
+    """Residual connection with layer norm and dropout around one sublayer f, pre-norm or post-norm."""
 
     def __init__(self, width: int, dropout: float, norm: str) -> None:
         super().__init__()
@@ -37,13 +40,13 @@ class Residual(nn.Module):
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,  # x Phi(x): BERT
-    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # as GPT-2 wrote it
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # GPT-2's approximation
     "silu": F.silu,  # x sigma(x): Marian's swish
 }
 
 
 class FeedForward(nn.Module):
-    """f(x) = W_2 phi(W_1 x + b_1) + b_2, each position alone."""
+    """Position-wise feed-forward layer:  f(x) = W_2 phi(W_1 x + b_1) + b_2."""
 
     def __init__(self, width: int, ffn_size: int, dropout: float, activation: str = "relu") -> None:
         super().__init__()
@@ -57,7 +60,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention over the source, then feed-forward."""
+    """Encoder block: self-attention over the source, then feed-forward."""
 
     def __init__(
         self, width: int, heads: int, ffn_size: int, dropout: float, norm: str, activation: str = "relu"
@@ -74,17 +77,17 @@ class EncoderBlock(nn.Module):
         mask: Bool[Tensor, "B 1 1 S"],
         name: str,
         trace: Trace | None = None,
-        turn: Turn | None = None,
+        rotation: Rotation | None = None,
     ) -> Float[Tensor, "B S D"]:
         def look(y: Tensor) -> Tensor:
-            return self.attention(y, self.attention.project_keys(y, turn), mask, name, trace, turn)
+            return self.attention(y, self.attention.project_keys(y, rotation), mask, name, trace, rotation)
 
         x = self.around_attention(x, look)
         return self.around_feed_forward(x, self.feed_forward)
 
 
 class DecoderBlock(nn.Module):
-    """Masked self-attention, attention to the source, feed-forward."""
+    """Decoder block: causal self-attention, cross-attention to the source, feed-forward."""
 
     def __init__(
         self, width: int, heads: int, ffn_size: int, dropout: float, norm: str, activation: str = "relu"
@@ -105,19 +108,22 @@ class DecoderBlock(nn.Module):
         mask: Bool[Tensor, "B 1 1 S"],
         depth: int,
         trace: Trace | None = None,
-        turn: Turn | None = None,
+        rotation: Rotation | None = None,
     ) -> tuple[Float[Tensor, "R k D"], Past]:
-        """k new positions, the keys and values of earlier ones, those of the source (B rows, R = B * beams)."""
+        """Read k new positions; returns their outputs and the extended key/value cache.
+
+        `past` is the cache of earlier positions, `source` the keys and values of the source (B rows, R = B * beams).
+        """
         present: list[Past] = []
 
         def look_back(y: Tensor) -> Tensor:
-            present.append(extend(past, self.attention.project_keys(y, turn)))
+            present.append(extend(past, self.attention.project_keys(y, rotation)))
             num_queries, num_keys = y.shape[1], present[0][0].shape[2]
             causal = causal_mask(num_queries, num_keys, y.device) if num_queries > 1 else None
-            return self.attention(y, present[0], causal, f"decoder.self.{depth}", trace, turn)
+            return self.attention(y, present[0], causal, f"decoder.self.{depth}", trace, rotation)
 
         def look_across(y: Tensor) -> Tensor:
-            beams = y.unflatten(0, (source[0].shape[0], -1))  # (B, W, k, D): queries to one memory, never copies of it
+            beams = y.unflatten(0, (source[0].shape[0], -1))  # (B, W, k, D): beams share one memory, it is not copied
             return self.cross(beams.flatten(1, 2), source, mask, f"decoder.cross.{depth}", trace).reshape(y.shape)
 
         x = self.around_attention(x, look_back)
@@ -126,10 +132,10 @@ class DecoderBlock(nn.Module):
 
 
 class CausalBlock(nn.Module):
-    """Masked self-attention and feed-forward, with nobody to look across to: what a GPT is made of.
+    """Decoder-only block, as in GPT: causal self-attention and feed-forward, no cross-attention.
 
-    What was read before may lie in two places: `past`, a row's own, and `source`, one a sentence that R = B * beams
-    rows share (nn/prompted.py). The weights have the names of a DecoderBlock's without its `cross`.
+    The key/value cache has two parts: `past`, which belongs to one row, and `source`, the cache of the prompt, one per
+    sentence and shared by R = B * beams rows (nn/prompted.py). Weights are named as in DecoderBlock, without `cross`.
     """
 
     def __init__(
@@ -147,28 +153,24 @@ class CausalBlock(nn.Module):
         past: Past | None,
         depth: int,
         trace: Trace | None = None,
-        turn: Turn | None = None,
+        rotation: Rotation | None = None,
         source: KeysValues | None = None,
         mask: Bool[Tensor, "B 1 1 S"] | None = None,
-        reader: str = "decoder",
+        part: str = "decoder",
     ) -> tuple[Float[Tensor, "R k D"], Past]:
-        """k new positions after `past` and, where there is one, after the source; `reader` names what is recorded."""
+        """Read k new positions after `past` and, if given, after the source.
+
+        Returns their outputs and the extended key/value cache. `part` is the first word of the names in the trace.
+        """
         present: list[Past] = []
 
         def look_back(y: Tensor) -> Tensor:
-            present.append(extend(past, self.attention.project_keys(y, turn)))
+            present.append(extend(past, self.attention.project_keys(y, rotation)))
             if source is not None and mask is not None:
-                return self.attention.look_at_both(y, source, mask, present[0], depth, trace, turn)
+                return self.attention.look_at_both(y, source, mask, present[0], depth, trace, rotation)
             num_queries, num_keys = y.shape[1], present[0][0].shape[2]
             causal = causal_mask(num_queries, num_keys, y.device) if num_queries > 1 else None
-            return self.attention(y, present[0], causal, f"{reader}.self.{depth}", trace, turn)
+            return self.attention(y, present[0], causal, f"{part}.self.{depth}", trace, rotation)
 
         x = self.around_attention(x, look_back)
         return self.around_feed_forward(x, self.feed_forward), present[0]
-
-
-def extend(past: Past | None, new: Past) -> Past:
-    """Keys and values of the earlier positions followed by the new ones."""
-    if past is None:
-        return new
-    return torch.cat([past[0], new[0]], 2), torch.cat([past[1], new[1]], 2)

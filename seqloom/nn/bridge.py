@@ -1,7 +1,7 @@
-"""From the encoder's last states to the decoder's first ones, layer by layer.
+"""Bridge: computes the decoder's initial states from the encoder's last states, layer by layer.
 
-s_0 = h_S                  where both are alike                      Sutskever et al. 2014
-s_0 = tanh(W h_S + b)      where widths or directions differ         Cho et al. 2014
+s_0 = h_S                  same width, one direction                 Sutskever et al. 2014
+s_0 = tanh(W h_S + b)      widths or directions differ               Cho et al. 2014
 """
 
 from collections.abc import Iterable
@@ -11,16 +11,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.nn.cells import CellState
-from seqloom.nn.late import unrounded
+from seqloom.nn.late_weight_gradients import unrounded
 
-FirstState = tuple[Float[Tensor, "R D"], ...]  # a CellState of another width than the last one
+FirstState = tuple[Float[Tensor, "R D"], ...]  # a CellState whose width may differ from the encoder's
 
 
 class Bridge(nn.Module):
-    """One map a layer and part of the state (h; an LSTM's c too). The top layers meet when the depths differ.
+    """One linear map per decoder layer and per part of its state (h; for an LSTM also c).
 
-    Of each state the last `input_size` entries are read: all, or the backward direction's alone, which stands last.
-    `copy`: where the widths are alike, states go over as they are.
+    If the depths differ, layers are matched from the top; the lowest encoder layer serves all decoder layers left over.
+    A map reads the last `input_size` entries of a state: all of it, or the backward direction, which is stored last.
+    `copy`: if the widths are equal, states are copied without a map.
     """
 
     def __init__(self, input_size: int, width: int, layers: int, num_states: int, *, copy: bool) -> None:
@@ -32,7 +33,7 @@ class Bridge(nn.Module):
         )
 
     def forward(self, last: list[CellState], beams: int) -> list[FirstState]:
-        """`beams` rows a sentence."""
+        """Initial states of the decoder, `beams` rows per sentence."""
         missing = max(0, self.layers - len(last))
         first = [last[0]] * missing + last[-self.layers :]
         if not self.copy:

@@ -2,8 +2,8 @@
 
     y = x * m / (1 - p),   m ~ Bernoulli(1 - p)
 
-Torch's own draws one random number an element, a tenth of a training step on a CPU. Here p is rounded to 1/256
-and the scale follows the rounded p, so the expectation stays exact.
+Torch's dropout draws one random number per element: a tenth of the time of a training step on a CPU. Here p is
+rounded to a multiple of 1/256, and the scale uses the rounded p, so the expectation is exact.
 Srivastava et al. 2014, Dropout: a simple way to prevent neural networks from overfitting.
 """
 
@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 
 class Dropout(nn.Module):
+    """Dropout with p rounded to a multiple of 1/256; the identity in evaluation."""
+
     def __init__(self, probability: float) -> None:
         super().__init__()
         self.dropped_of_256 = round(probability * 256)
@@ -22,15 +24,15 @@ class Dropout(nn.Module):
             return x
         scale = 256 / (256 - self.dropped_of_256)  # 1 / (1 - p)
         if x.dtype == torch.bfloat16:
-            return x * self.keep(x) * scale  # a scale of eight bits would be another one
+            return x * self.keep(x) * scale  # a bfloat16 mask times scale would round the scale to eight bits
         return x * self.keep(x).mul_(scale)
 
     def keep(self, x: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch D"]:
-        """0 where dropped, 1 where kept."""
+        """The dropout mask: 0 = dropped, 1 = kept."""
         draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
         drawn = draws.view(torch.int8)[: x.numel()].view(x.shape)  # -128 .. 127
         least_kept = self.dropped_of_256 - 128
-        # drawn >= least_kept, by arithmetic on bytes: a comparison and its bools take three times as long
+        # drawn >= least_kept, computed by arithmetic on bytes: a comparison to bools takes three times as long
         return drawn.clamp_(least_kept - 1, least_kept).sub_(least_kept - 1).to(x.dtype)
 
     def extra_repr(self) -> str:

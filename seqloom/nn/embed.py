@@ -1,4 +1,4 @@
-"""From ids to vectors and back: the embedding table and the output matrix, which may be one and the same."""
+"""Embedding table (ids to vectors) and output projection (vectors to logits); both may share one matrix."""
 
 import torch
 from jaxtyping import Float
@@ -7,14 +7,14 @@ from torch.nn import functional as F
 
 
 def make_table(vocab_size: int, width: int) -> nn.Embedding:
-    """Rows of length about 1, so that as an output matrix the first logits are small."""
+    """Embedding table with rows of length about 1: used as a tied output matrix, it gives small logits at first."""
     table = nn.Embedding(vocab_size, width)
     nn.init.normal_(table.weight, std=width**-0.5)
     return table
 
 
 class Output(nn.Module):
-    """logits = h W^T + b, with W the decoder's embedding table when tied. Press and Wolf 2017."""
+    """Output projection:  logits = h W^T + b;  tied: W is the decoder's embedding table. Press and Wolf 2017."""
 
     def __init__(self, width: int, vocab_size: int, table: nn.Embedding | None) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""Cross-entropy with label smoothing, its gradient made in the place of the logits.
+"""Cross-entropy with label smoothing; the gradient overwrites the log-probabilities, to save memory.
 
     loss_i = -(1 - eps) log p(y_i) - eps/V sum_v log p(v),      d loss_i / d z = p - (1 - eps) onehot(y_i) - eps/V
 
-Szegedy et al. 2016. The logits are the largest tensor of training (tokens x vocabulary); one copy of it is enough.
+Szegedy et al. 2016. The logits (tokens x vocabulary) are the largest tensor of training: extra copies cost memory.
 """
 
 from dataclasses import dataclass
@@ -15,20 +15,22 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over the tokens of a batch; divide by `num_tokens` for the mean."""
+    """Loss summed over the tokens of a batch; divide by `num_tokens` for the mean."""
 
-    smoothed: Tensor  # what is minimised
-    nll: Tensor  # -log p, what is reported
+    smoothed: Tensor  # with label smoothing; training minimises this
+    nll: Tensor  # -log p, without label smoothing; reports show this
     num_tokens: int
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):
+    """Autograd function that computes the loss and, in the same pass, the gradient of the logits."""
+
     @staticmethod
     def forward(
         ctx: Any, logits: Float[Tensor, "M V"], targets: Int[Tensor, " M"], smoothing: float
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Sum of the smoothed loss, sum of -log p(y)."""
-        log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))  # of rounded logits
+        log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))  # not in bfloat16
         nll = -log_probs.gather(1, targets[:, None]).sum()
         loss = (1 - smoothing) * nll
         if smoothing:
@@ -45,12 +47,12 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_loss: Float[Tensor, ""], _: Float[Tensor, ""]) -> tuple[Float[Tensor, "M V"], None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient.mul_(d_loss), None, None  # in place: nobody reads it again
+        return gradient.mul_(d_loss), None, None  # in place: it is not needed again
 
 
 def cross_entropy(
     logits: Float[Tensor, "M V"], targets: Int[Tensor, " M"], smoothing: float = 0.0
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """(smoothed loss, -log p) summed over the rows; the first has a gradient, the second is for reporting."""
+    """(smoothed loss, -log p), each summed over the rows; only the first is differentiable, the second is reported."""
     loss, nll = SmoothedCrossEntropy.apply(logits, targets, smoothing)
     return loss, nll

@@ -1,7 +1,7 @@
-"""A recurrent layer as one operator of ONNX: what an exported graph has in place of our loop over time.
+"""Recurrent layers as ONNX operators: an exported graph uses them in place of our loop over time.
 
-The operators RNN, LSTM and GRU read right-padded rows of given lengths, forwards, backwards or both, as our layers do.
-Only the gates are stacked in another order there.
+The ONNX operators RNN, LSTM and GRU read right-padded rows of given lengths, forwards, backwards or both, as our layers
+do. Only the gates are stacked in a different order.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,12 @@ DIRECTIONS = {("forward",): "forward", ("backward",): "reverse", ("forward", "ba
 
 @dataclass(frozen=True)
 class Operator:
+    """The ONNX operator that computes a cell."""
+
     name: str
-    order: tuple[int, ...]  # of our gates, as they are stacked there
-    linear_before_reset: int | None = None  # of a GRU: 0 = the reset gate comes before the product
-    activation: str = ""  # of a plain network
+    order: tuple[int, ...]  # the indices of our gates in ONNX's order
+    linear_before_reset: int | None = None  # GRU only: 0 = reset gate before the matrix product, 1 = after it
+    activation: str = ""  # plain RNN only
 
 
 OPERATORS: dict[type[Cell], Operator] = {
@@ -37,12 +39,12 @@ OPERATORS: dict[type[Cell], Operator] = {
 
 
 class OnnxLayer(nn.Module):
-    """In place of a RecurrentLayer while a graph is traced; it computes nothing itself."""
+    """Stand-in for a RecurrentLayer while a graph is traced: it only adds the operator and computes nothing itself."""
 
     def __init__(self, layer: RecurrentLayer) -> None:
         super().__init__()
         cells = list(layer.cells)
-        self.operator, self.num_states = operator_of(cells[0]), cells[0].num_states
+        self.operator, self.num_states = operator_of(cells[0]), len(cells[0].states)
         self.hidden_size = cells[0].hidden_size
         self.direction = DIRECTIONS[tuple(layer.directions)]
         self.W = nn.Parameter(torch.stack([self.reorder(cell.W_x) for cell in cells]))  # (directions, GH, E)
@@ -51,13 +53,13 @@ class OnnxLayer(nn.Module):
 
     def reorder(self, stacked: Float[Tensor, "GH ..."]) -> Float[Tensor, "GH ..."]:
         gates = stacked.detach().chunk(len(self.operator.order))
-        return torch.cat([gates[place] for place in self.operator.order])
+        return torch.cat([gates[index] for index in self.operator.order])
 
     def both_biases(self, cell: Cell) -> Float[Tensor, " GH2"]:
-        """That of x W, then that of h W, which only the fused GRU has."""
+        """The bias of x W followed by the bias of h W, which is zero except in the fused GRU."""
         of_h = torch.zeros_like(cell.b)
         if isinstance(cell, FusedGRUCell):
-            of_h[-cell.hidden_size :] = cell.b_hh.detach()  # h~ stands last in either order
+            of_h[-cell.hidden_size :] = cell.b_hh.detach()  # h~ is last in both orders
         return torch.cat([self.reorder(cell.b), of_h])
 
     def attributes(self) -> dict[str, Any]:
@@ -87,12 +89,12 @@ def operator_of(cell: Cell) -> Operator:
     if type(cell) not in OPERATORS:
         name, *_ = [name for name, kind in CELLS.items() if kind is type(cell)]
         known = ", ".join(name for name, kind in CELLS.items() if kind in OPERATORS)
-        raise UsageError(f"model.cell = {name}: no ONNX form, as ONNX has an operator for {known} alone.")
+        raise UsageError(f"model.cell = {name}: cannot be exported to ONNX, which has operators only for {known}.")
     return OPERATORS[type(cell)]
 
 
 def use_operators(model: nn.Module) -> None:
-    """Every recurrent encoder of the model as operators of ONNX."""
+    """Replace every recurrent encoder layer of the model by its ONNX operator."""
     for module in model.modules():
         if isinstance(module, Recurrent):
             module.layers = nn.ModuleList(OnnxLayer(layer) for layer in module.layers)  # type: ignore[arg-type]

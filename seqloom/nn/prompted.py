@@ -1,23 +1,26 @@
-"""Attention over two pasts as if they were one: a source that all hypotheses of a sentence share, and each one's own.
+"""Attention of a decoder-only model to a prompt that hypotheses share, and to each hypothesis's own positions.
+
+The key/value cache has two parts: the source (prompt), one per sentence, and the own past of each hypothesis.
 
     softmax over both:  out = g a_source + (1 - g) a_own,     g = Z_source / (Z_source + Z_own)
 
-with a the attention over one of them alone and Z the sum of its exp(scores). So the keys of the source are never
-copied per hypothesis. In training there is one hypothesis a sentence, and the fused kernel reads both in one row.
+a is the attention over one part alone and Z the sum of its exp(scores). So the keys of the source are not copied per
+hypothesis. In training there is one hypothesis per sentence: both parts are concatenated for the fused kernel.
 """
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from seqloom.nn.key_value_cache import KeysValues, Past
 from seqloom.nn.masks import causal_mask
-from seqloom.nn.multihead import KeysValues, MultiHead, Turn, fused_attention, rotate
+from seqloom.nn.multihead import MultiHead, Rotation, fused_attention, rotate
 from seqloom.nn.trace import Trace
-
-Past = tuple[Float[Tensor, "R N _ K"], Float[Tensor, "R N _ K"]]  # keys and values of what was read so far
 
 
 class PromptedHeads(MultiHead):
+    """Multi-head attention of a decoder-only model to a shared prompt and to each hypothesis's own past."""
+
     def look_at_both(
         self,
         x: Float[Tensor, "R k D"],
@@ -26,26 +29,24 @@ class PromptedHeads(MultiHead):
         own: Past,
         depth: int,
         trace: Trace | None = None,
-        turn: Turn | None = None,
+        rotation: Rotation | None = None,
     ) -> Float[Tensor, "R k D"]:
-        """Queries from x against the source (B rows, R = B * beams) and their own past, which ends with x itself.
+        """Attention of queries from x to the source (B rows, R = B * beams) and to their own past, which ends with x.
 
-        Recorded apart, each as it is among its own: decoder.cross (B, N, W*k, S) and decoder.self (R, N, k, t).
+        The trace gets two recordings, each summing to 1: decoder.cross (B, N, W*k, S) and decoder.self (R, N, k, t).
         """
-        queries = rotate(self.split(self.W_q(x)), turn)
+        queries = rotate(self.split(self.W_q(x)), rotation)
         if trace is None and x.shape[1] > 1 and len(x) == len(mask):
-            pooled = attend_in_one_row(queries, source, mask, own)
+            pooled = attend_concatenated(queries, source, mask, own)
         else:
-            pooled, across, back = attend_apart(queries, source, mask, own)
-            if trace is not None:
-                trace.record(f"decoder.cross.{depth}", across)
-                trace.record(f"decoder.self.{depth}", back)
+            pooled = attend_separately(queries, source, mask, own, depth, trace)
         return self.W_o(pooled.transpose(1, 2).flatten(-2))  # (R, k, D)
 
 
-def attend_in_one_row(
+def attend_concatenated(
     queries: Float[Tensor, "B N k K"], source: KeysValues, mask: Bool[Tensor, "B 1 1 S"], own: Past
 ) -> Float[Tensor, "B N k K"]:
+    """Attention by the fused kernel to source and own past, concatenated; needs one hypothesis per sentence."""
     num, num_own = queries.shape[2], own[0].shape[2]
     causal = causal_mask(num, num_own, queries.device).expand(len(mask), 1, -1, -1)
     visible = torch.cat([mask.expand(-1, -1, num, -1), causal], -1)  # (B, 1, k, S + t)
@@ -53,10 +54,15 @@ def attend_in_one_row(
     return fused_attention(queries, keys, values, visible)
 
 
-def attend_apart(
-    queries: Float[Tensor, "R N k K"], source: KeysValues, mask: Bool[Tensor, "B 1 1 S"], own: Past
-) -> tuple[Float[Tensor, "R N k K"], Float[Tensor, "B N Wk S"], Float[Tensor, "R N k t"]]:
-    """The pooled values, and the weights over the source and over the own past, each summing to 1."""
+def attend_separately(
+    queries: Float[Tensor, "R N k K"],
+    source: KeysValues,
+    mask: Bool[Tensor, "B 1 1 S"],
+    own: Past,
+    depth: int,
+    trace: Trace | None,
+) -> Float[Tensor, "R N k K"]:
+    """Attention to source and own past without concatenating them (the equation above)."""
     num_sentences, num = mask.shape[0], queries.shape[2]
     scaled = queries / queries.shape[-1] ** 0.5
     asked = scaled.unflatten(0, (num_sentences, -1)).transpose(1, 2).flatten(2, 3)  # (B, N, W*k, K)
@@ -68,5 +74,6 @@ def attend_apart(
 
     share = torch.sigmoid(by_row(across.logsumexp(-1, keepdim=True)) - back.logsumexp(-1, keepdim=True))  # g
     across, back = across.softmax(-1), back.softmax(-1)
-    pooled = share * by_row(across @ source[1]) + (1 - share) * (back @ own[1])
-    return pooled, across, back
+    if trace is not None:
+        across, back = trace.record(f"decoder.cross.{depth}", across), trace.record(f"decoder.self.{depth}", back)
+    return share * by_row(across @ source[1]) + (1 - share) * (back @ own[1])

@@ -1,4 +1,4 @@
-"""From what a decoder knows at a position to one vector that is compared with every word.
+"""Readout: combines previous word, decoder state and context into the vector that the output layer turns into logits.
 
 tanh      t = tanh(W [y; s; c] + b)
 maxout    t_j = max(t~_{2j-1}, t~_{2j}),   t~ = W [y; s; c] + b        Goodfellow et al. 2013, Bahdanau et al. 2015
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 
 class Readout(nn.Module):
-    """The parts side by side -> (..., width); y the word before, s the state, c the context."""
+    """Readout layer of concatenated parts: y the embedded previous word, s the state, c the context."""
 
     def __init__(self, input_size: int, width: int, *, maxout: bool) -> None:
         super().__init__()

@@ -1,4 +1,7 @@
-"""From one cell to a network: over time, in both directions, in layers. Padding never moves a state."""
+"""Recurrent networks: a cell over time, in one or both directions, in layers. Padding never changes a state.
+
+A layer that reads backwards reverses its input (nn/reversal.py).
+"""
 
 from collections.abc import Sequence
 
@@ -9,7 +12,8 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from seqloom.nn.cells import CELLS, Cell, CellState, Linear
 from seqloom.nn.dropout import Dropout
-from seqloom.nn.late import late_products
+from seqloom.nn.late_weight_gradients import late_products
+from seqloom.nn.reversal import reverse_within
 from seqloom.nn.trace import Trace, part_of
 
 
@@ -20,10 +24,11 @@ def scan(
     mask: Bool[Tensor, "B T"] | None = None,
     trace: Trace | None = None,
 ) -> tuple[Float[Tensor, "B T H"], CellState]:
-    """h_t = cell(x_t, h_{t-1}) for t = 1..T: all outputs and the last state. Right padding keeps the state.
+    """Run a cell over time, h_t = cell(x_t, h_{t-1}) for t = 1..T; returns all outputs and the last state.
 
-    The equation step by step; torch's kernel where the cell has one and it is faster: on a device, and on a CPU where
-    no gradient is asked for (with one, the late products of nn/late.py are a third faster than the kernel's).
+    Right padding keeps the state. The equation runs step by step, except where torch has a kernel for the cell and the
+    kernel is faster: on a GPU, and on a CPU when no gradient is needed (with gradients, the steps with the late
+    products of nn/late_weight_gradients.py take a third less time than the kernel).
     """
     steps_are_faster = x.is_cpu and torch.is_grad_enabled()
     if cell.has_kernel and trace is None and x.shape[1] > 1 and not steps_are_faster:
@@ -41,6 +46,7 @@ def scan_steps(
     linear: Linear,
     trace: Trace | None,
 ) -> tuple[Float[Tensor, "B T H"], CellState]:
+    """Run the cell's equation step by step over projected inputs."""
     padded = [False] * len(projected) if mask is None else (~mask.all(0)).tolist()  # columns with padding in some row
     outputs = []
     for t, x_t in enumerate(projected.unbind(0)):
@@ -55,7 +61,7 @@ def scan_steps(
 def scan_fused(
     cell: Cell, x: Float[Tensor, "B T E"], state: CellState, mask: Bool[Tensor, "B T"] | None
 ) -> tuple[Float[Tensor, "B T H"], CellState]:
-    """The same through torch's kernel on packed sequences, which skip padding."""
+    """Run torch's kernel on packed sequences, which skip padding."""
     B, T, _ = x.shape
     lengths = mask.sum(1).cpu() if mask is not None else torch.full((B,), T)
     packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
@@ -66,17 +72,8 @@ def scan_fused(
     return outputs, tuple(s.index_select(0, restore) for s in last)
 
 
-def reverse_within(x: Float[Tensor, "B T E"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-    """Each sequence back to front, its right padding left where it is."""
-    T = x.shape[1]
-    positions = torch.arange(T, device=x.device)
-    lengths = mask.sum(1, keepdim=True)
-    index = torch.where(positions < lengths, lengths - 1 - positions, positions)  # (B, T)
-    return x.gather(1, index[..., None].expand_as(x))
-
-
 class RecurrentLayer(nn.Module):
-    """One layer; a cell a direction, their states side by side: h = [h_forward; h_backward]."""
+    """One recurrent layer: one cell per direction, their states concatenated, h = [h_forward; h_backward]."""
 
     def __init__(self, cell: str, input_size: int, width: int, directions: Sequence[str]) -> None:
         super().__init__()
@@ -102,21 +99,21 @@ class RecurrentLayer(nn.Module):
         backward: bool,
         trace: Trace | None,
     ) -> tuple[Float[Tensor, "B T _"], CellState]:
-        """In one direction; outputs and recordings in the order of x, these 0 on padding."""
+        """Read x in one direction; outputs and trace recordings are in the order of x, recordings are 0 on padding."""
 
-        def turn(y: Tensor) -> Tensor:
+        def reorder(y: Tensor) -> Tensor:
             return reverse_within(y, mask) if backward else y
 
-        steps = Trace() if trace is not None else None
-        outputs, last = scan(cell, turn(x), cell.start(x.shape[0]), mask, steps)
+        steps = trace.steps(x.shape[1], backward) if trace is not None else None
+        outputs, last = scan(cell, reorder(x), cell.start(x.shape[0]), mask, steps)
         if trace is not None and steps is not None:
             for name in steps.names():
-                trace.record(name, turn(torch.cat(steps[name], 1)).masked_fill(~mask[..., None], 0.0))
-        return turn(outputs), last
+                trace.record(name, reorder(torch.cat(steps[name], 1)).masked_fill(~mask[..., None], 0.0))
+        return reorder(outputs), last
 
 
 class Recurrent(nn.Module):
-    """Layers on top of each other with dropout between: outputs of the top one, last state of each (H = width)."""
+    """Stacked recurrent layers with dropout between them; returns the top outputs and every layer's last state."""
 
     def __init__(
         self, cell: str, input_size: int, width: int, layers: int, directions: Sequence[str], dropout: float

@@ -1,7 +1,8 @@
-"""How well a query fits a key: the scoring functions of attention, and attention pooling over their softmax.
+"""Attention scores (how well a query matches a key) and attention pooling over their softmax.
 
-Every score makes its keys once a sentence (`project_keys`) and then meets W queries a sentence at each step.
-`linear(x, M)` is x M^T; a loop over time hands in one that is kinder to the gradient (nn/late.py).
+Every score computes its keys once per sentence (`project_keys`) and compares them with W queries per sentence in each
+step. `linear(x, M)` is x M^T; a loop over time passes in its own, which computes the gradients of all steps in one
+product (nn/late_weight_gradients.py).
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from seqloom.errors import UsageError
 from seqloom.nn.cells import Linear
-from seqloom.nn.late import multiply
+from seqloom.nn.late_weight_gradients import multiply
 from seqloom.nn.masks import masked_softmax
 from seqloom.nn.tanh import tanh
 from seqloom.nn.trace import Trace
@@ -21,7 +22,9 @@ KeysAndSizes = tuple[Float[Tensor, "B S H"], Float[Tensor, "B S"]]
 
 
 class Score(nn.Module):
-    """What all scores share. Keys are a tensor or a nest of them, one row a sentence."""
+    """Base class of the scores. Keys are a tensor or a nest of tensors, one row per sentence."""
+
+    entrywise = False  # whether query and key must have the same width
 
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
         super().__init__()
@@ -34,19 +37,21 @@ class Score(nn.Module):
 
 
 class EntrywiseScore(Score):
-    """A score without weights: query and key must have the same entries."""
+    """Base class of scores without weights: query and key must be equally wide."""
+
+    entrywise = True
 
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
         super().__init__(query_size, key_size, width)
         if query_size != key_size:
             raise UsageError(
-                f"this score compares query and key entry by entry, but they have {query_size} and {key_size} of them; "
+                f"this score compares query and key entry by entry, but they have {query_size} and {key_size} entries; "
                 "make both equally wide, or use the bilinear or the additive score"
             )
 
 
 class DotScore(EntrywiseScore):
-    """score(q, k) = q . k      Luong et al. 2015."""
+    """Dot-product score:  score(q, k) = q . k      Luong et al. 2015."""
 
     def forward(
         self, query: Float[Tensor, "B W H"], keys: Float[Tensor, "B S H"], linear: Linear = multiply
@@ -55,7 +60,7 @@ class DotScore(EntrywiseScore):
 
 
 class ScaledDotScore(EntrywiseScore):
-    """score(q, k) = q . k / sqrt(H): the variance stays 1 however wide they are.   Vaswani et al. 2017."""
+    """Scaled dot-product score:  score(q, k) = q . k / sqrt(H), of variance 1 at any width.   Vaswani et al. 2017."""
 
     def forward(
         self, query: Float[Tensor, "B W H"], keys: Float[Tensor, "B S H"], linear: Linear = multiply
@@ -64,7 +69,10 @@ class ScaledDotScore(EntrywiseScore):
 
 
 class GaussianScore(EntrywiseScore):
-    """score(q, k) = -|q - k|^2 / 2 = q . k - |q|^2 / 2 - |k|^2 / 2: kernel regression.   Nadaraya 1964, Watson 1964."""
+    """Gaussian kernel score, as in kernel regression.   Nadaraya 1964, Watson 1964.
+
+    score(q, k) = -|q - k|^2 / 2 = q . k - |q|^2 / 2 - |k|^2 / 2
+    """
 
     def project_keys(self, annotations: Float[Tensor, "B S H"]) -> KeysAndSizes:
         return annotations, half_square(annotations)
@@ -82,10 +90,10 @@ def half_square(x: Float[Tensor, "*batch H"]) -> Float[Tensor, "*batch"]:
 
 
 class BilinearScore(Score):
-    """score(q, k) = q^T M k / sqrt(Q)      Luong et al. 2015 ("general").
+    """Bilinear score:  score(q, k) = q^T M k / sqrt(Q)      Luong et al. 2015 ("general").
 
-    M could be all there is. But an update of Adam moves all its entries at once, and a score by the sum of them:
-    undivided it soon is so large that the softmax sticks to one word and learns no more.
+    Without the division scores soon grow too large: one update of Adam changes all entries of M at once, and a score by
+    the sum of these changes. The softmax then saturates on one word, and its gradient vanishes.
     """
 
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
@@ -93,7 +101,7 @@ class BilinearScore(Score):
         self.M = nn.Linear(key_size, query_size, bias=False)
 
     def project_keys(self, annotations: Float[Tensor, "B S C"]) -> Float[Tensor, "B S Q"]:
-        """M k / sqrt(Q), once a sentence."""
+        """M k / sqrt(Q), once per sentence."""
         return self.M(annotations) / self.M.out_features**0.5
 
     def forward(
@@ -103,7 +111,7 @@ class BilinearScore(Score):
 
 
 class AdditiveScore(Score):
-    """score(q, k) = w^T tanh(W_q q + W_k k + b)      Bahdanau et al. 2015."""
+    """Additive score:  score(q, k) = w^T tanh(W_q q + W_k k + b)      Bahdanau et al. 2015."""
 
     def __init__(self, query_size: int, key_size: int, width: int) -> None:
         super().__init__(query_size, key_size, width)
@@ -112,7 +120,7 @@ class AdditiveScore(Score):
         self.w = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
     def project_keys(self, annotations: Float[Tensor, "B S C"]) -> Float[Tensor, "B S A"]:
-        """W_k k + b, once a sentence."""
+        """W_k k + b, once per sentence."""
         return self.W_k(annotations)
 
     def forward(
@@ -139,10 +147,10 @@ def attend(
 ) -> Float[Tensor, "B W H"]:
     """Attention pooling:  c = sum_j alpha_j v_j,  alpha = softmax(score(q, k)).
 
-    A database that answers every query: where a table returns the value whose key equals the query, this returns the
-    mean of all values, each weighted by how well its key fits. The sharper the scores, the more it is a plain lookup.
+    A soft lookup: a table returns the value whose key equals the query; attention returns the mean of all values,
+    weighted by how well each key matches. The sharper the scores, the closer it is to a plain lookup.
     """
     alpha = masked_softmax(scores, mask[:, None])
     if trace is not None:
-        trace.record("attention", alpha)
+        alpha = trace.record("attention", alpha)
     return linear(alpha, values.mT)

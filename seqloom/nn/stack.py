@@ -1,8 +1,8 @@
-"""The cells of a decoder on top of each other: what one layer says, the next one reads.
+"""Stacked cells of a recurrent decoder: the output of one layer is the input of the next.
 
-`scan` goes layer by layer, where all inputs are known before; `advance` goes position by position, where the input of
-a step waits for the top of the step before it: first x = [y; c], a word y and what stands beside it (a context, or the
-vector fed back).
+`scan` goes layer by layer, if all inputs are known (teacher forcing). `advance` goes position by position, if the input
+of a step depends on the top layer's previous step: the lowest layer reads x = [y; c], a word y and a context c (from
+attention, or the vector that is fed back).
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,14 @@ from torch.nn import functional as F
 
 from seqloom.nn.cells import CELLS, Cell, CellState, Linear
 from seqloom.nn.dropout import Dropout
-from seqloom.nn.late import unrounded
+from seqloom.nn.late_weight_gradients import unrounded
 from seqloom.nn.recurrent import scan
 from seqloom.nn.trace import Trace, part_of
 
 
 class CellStack(nn.Module):
+    """Recurrent cells stacked in layers, with dropout between them."""
+
     def __init__(self, cell: str, input_size: int, width: int, layers: int, dropout: float) -> None:
         super().__init__()
         sizes = [input_size] + [width] * (layers - 1)
@@ -32,7 +34,7 @@ class CellStack(nn.Module):
         trace: Trace | None,
         mask: Bool[Tensor, "R k"] | None = None,
     ) -> tuple[Float[Tensor, "R k H"], list[CellState]]:
-        """All k positions, layer by layer; the mask keeps right padding from moving a state."""
+        """Read all k positions, layer by layer; right padding (mask = False) does not change a state."""
         after = []
         for depth, (cell, before) in enumerate(zip(self.cells, state, strict=True)):
             x, last = scan(cell, self.dropout(x) if depth else x, before, mask, part_of(trace, str(depth)))
@@ -40,7 +42,7 @@ class CellStack(nn.Module):
         return x, after
 
     def project_words(self, words: Float[Tensor, "R k E"]) -> Float[Tensor, "k R GH"]:
-        """y W_x + b for all k at once: it waits for nothing."""
+        """y W_x + b for all k words at once: it does not depend on the state."""
         first = self.cells[0]
         return unrounded(F.linear(words.transpose(0, 1), first.W_x[:, : words.shape[-1]], first.b))
 
@@ -52,7 +54,7 @@ class CellStack(nn.Module):
         linear: Linear,
         trace: Trace | None,
     ) -> list[CellState]:
-        """One position up through the layers; y is a projected word, c what stands beside it, if anything does."""
+        """Read one position through all layers; y is a projected word, c the context beside it, if there is one."""
         x = y if c is None else y + linear(c, self.cells[0].W_x[:, -c.shape[-1] :])
         after: list[CellState] = []
         for depth, (cell, before) in enumerate(zip(self.cells, state, strict=True)):

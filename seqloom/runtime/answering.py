@@ -1,22 +1,33 @@
-"""Any model folder as something that answers texts: a Translator, or what reads and does not write."""
+"""Loads any model folder as the class that answers texts for its task: Translator, Labeller, GapFiller, Generator."""
 
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
+from seqloom.config import SHAPES, TASKS
 from seqloom.errors import UsageError
 from seqloom.runtime.engines import Notice
 from seqloom.runtime.folder import read_config
-from seqloom.runtime.members import NOT_TRANSLATORS
 from seqloom.runtime.translator import Translator
 
-if TYPE_CHECKING:  # they need torch, which a converted translator does not
+if TYPE_CHECKING:  # these need torch; a converted translator does not
     from seqloom.runtime.gap_filler import GapFiller
     from seqloom.runtime.generator import Generator
     from seqloom.runtime.labeller import Labeller
 
 Answering = Union[Translator, "Labeller", "GapFiller", "Generator"]
+
+
+ANSWERERS = {  # shape of the answers (config/tasks.py) -> module and class; imported when used, most need torch
+    "writes": "seqloom.runtime.translator:Translator",
+    "restores": "seqloom.runtime.translator:Translator",
+    "labels": "seqloom.runtime.labeller:Labeller",
+    "tags": "seqloom.runtime.labeller:Labeller",
+    "fills": "seqloom.runtime.gap_filler:GapFiller",
+    "continues": "seqloom.runtime.generator:Generator",
+}
 
 
 def load_answering(
@@ -26,22 +37,15 @@ def load_answering(
     notice: Notice = warnings.warn,
     device: str = "cpu",
 ) -> Answering:
-    """The model of the first folder, together with the others where it is one that writes."""
-    task = read_config(folders[0]).task.name if folders else ""
-    if task not in NOT_TRANSLATORS:
+    """Load the model in the first folder; if it translates, the models in the other folders join it as an ensemble."""
+    task = read_config(folders[0]).task.name if folders else "translate"
+    shape = TASKS[task].shape
+    if SHAPES[shape].translates:
         return Translator.load_ensemble(folders, threads, device, engine, notice)
     if len(folders) > 1:
         raise UsageError(
-            f"--with {folders[1]}: only models that write an output answer together; {folders[0]} is to {task}"
+            f"--with {folders[1]}: only models that translate form an ensemble; {folders[0]} was trained for {task!r}"
         )
-    if task == "language":
-        from seqloom.runtime.generator import Generator
-
-        return Generator.load(folders[0], threads, device)
-    if task == "masked":
-        from seqloom.runtime.gap_filler import GapFiller
-
-        return GapFiller.load(folders[0], threads, device, notice)
-    from seqloom.runtime.labeller import Labeller
-
-    return Labeller.load(folders[0], threads, device)
+    module, _, name = ANSWERERS[shape].partition(":")
+    answerer: Answering = getattr(import_module(module), name).load(folders[0], threads, device, notice)
+    return answerer

@@ -1,21 +1,23 @@
-"""engine/ of a run folder: the model in the form of a fast engine, with a manifest that says what it was made from.
+"""engine/ of a run folder: the model converted for a fast engine, with a manifest that records what it was made from.
 
-A manifest that does not fit the weights, the tokenizer and the settings beside it, or its own files, is stale or
-damaged: it is named and passed over, and the torch engine answers.
+If the manifest does not match the weights, tokenizer and settings of the folder, or its own files, the engine is stale
+or damaged: a notice names it, and the torch engine is used instead.
 """
 
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from seqloom.config import TASKS, Config, ModelConfig
 from seqloom.errors import ModelError
+from seqloom.files.durable import hash_file, write_new
+from seqloom.files.folders import replaced_folder
+from seqloom.files.reading import SETTINGS, check_regular, is_plain_name, read_json
 from seqloom.runtime.folder import WEIGHTS, RunFolder
 
 FOLDER, MANIFEST = "engine", "manifest.json"
@@ -24,12 +26,12 @@ MAKE_AGAIN = "`seqloom export {folder} --format {format}` makes it again."
 
 
 def why_not(config: Config) -> str:
-    """Why a model has no CTranslate2 form; empty when it has one."""
+    """Why a model cannot be converted for CTranslate2; empty if it can."""
     model = config.model
     if model.kind != "transformer":
-        return f"CTranslate2 runs Transformers, and this model is of kind {model.kind}"
-    if TASKS[config.task.name][0] != "pairs":
-        return f"CTranslate2 runs models that write an output, and this one is to {config.task.name}"
+        return f"CTranslate2 runs Transformers, but this model has model.kind = {model.kind}"
+    if TASKS[config.task.name].shape != "writes":
+        return f"CTranslate2 runs models that write a new text; this one was trained for {config.task.name!r}"
     return ""
 
 
@@ -37,73 +39,74 @@ def has_engine(folder: Path) -> bool:
     return (folder / FOLDER / MANIFEST).is_file()
 
 
-def read_manifest(run: RunFolder) -> dict[str, Any]:
-    """The manifest of an engine that fits its run; ModelError says why it does not."""
+class Manifest(Struct, frozen=True, kw_only=True):
+    """manifest.json of an engine: its kind, what it was made from, and the SHA-256 of its files."""
+
+    format: int = FORMAT
+    engine: str  # ctranslate2 or onnx
+    version: str | UnsetType = UNSET  # of the library that runs it
+    precision: str | UnsetType = UNSET  # float32 or int8
+    shortlist: int | UnsetType = UNSET
+    made_from: dict[str, str]
+    files: dict[str, str]
+
+
+def read_manifest(run: RunFolder) -> Manifest:
+    """Read the manifest of an engine; ModelError if the engine does not belong to the run as it is now."""
     engine = run.path / FOLDER
     again = MAKE_AGAIN.format(folder=run.path, format="onnx" if run.config.model.kind == "rnn" else "ctranslate2")
     try:
-        manifest = json.loads((engine / MANIFEST).read_text("utf-8"))
-        format_, made_from, files = (manifest[name] for name in ("format", "made_from", "files"))
-        damaged = [name for name, digest in files.items() if sha256(engine / name) != digest]
+        manifest = msgspec.convert(read_json(engine / MANIFEST, SETTINGS), Manifest)
+        for name in manifest.files:
+            check_part(engine, name)
+        damaged = [name for name, digest in manifest.files.items() if hash_file(engine / name) != digest]
     except FileNotFoundError as error:
         raise ModelError(f"{error.filename}: missing. {again}") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise ModelError(f"{engine / MANIFEST}: damaged ({error}). {again}") from None
-    if format_ != FORMAT:
-        raise ModelError(f"{engine}: written in format {format_}, this Seqloom reads {FORMAT}. {again}")
-    if made_from != origin(run):
-        raise ModelError(f"{engine}: stale, made from other weights, settings or another tokenizer. {again}")
+    if manifest.format != FORMAT:
+        raise ModelError(f"{engine}: written in format {manifest.format}, this Seqloom reads {FORMAT}. {again}")
+    if manifest.made_from != origin(run):
+        raise ModelError(f"{engine}: out of date: made from other weights, settings or another tokenizer. {again}")
     if damaged:
-        raise ModelError(f"{engine / damaged[0]}: damaged, it is not what was written. {again}")
-    return dict(manifest)
+        raise ModelError(f"{engine / damaged[0]}: damaged: its content has changed. {again}")
+    return manifest
 
 
-def write_engine(run: RunFolder, facts: dict[str, Any], write: Callable[[Path], None]) -> Path:
-    """engine/ with what `write` puts into a folder, whole or not at all; the older one goes when this one is there."""
-    part, engine = run.path / f".{FOLDER}.part-{os.getpid()}", run.path / FOLDER
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir()
-        write(part)
-        files = {file.name: sha256(file) for file in sorted(part.iterdir())}
-        manifest = {"format": FORMAT, **facts, "made_from": origin(run), "files": files}
-        (part / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
-        shutil.rmtree(engine, ignore_errors=True)
-        part.rename(engine)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return engine
+def check_part(engine: Path, name: str) -> None:
+    """Refuse a name in a manifest that is not one of a regular file in the engine's folder."""
+    if not is_plain_name(name):
+        raise ValueError(f"{name!r} is not the name of a file in this folder")
+    check_regular(engine / name)
 
 
-@contextmanager
-def restored_on_failure(folder: Path) -> Iterator[None]:
-    """A new engine that is made and tried in here takes the place of the older one only if nothing goes wrong."""
-    engine, before = folder / FOLDER, folder / f".{FOLDER}.before"
-    shutil.rmtree(before, ignore_errors=True)
-    if engine.exists():
-        engine.rename(before)
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(engine, ignore_errors=True)
-        if before.exists():
-            before.rename(engine)
-        raise
-    shutil.rmtree(before, ignore_errors=True)
+def write_engine(
+    run: RunFolder,
+    write: Callable[[Path], None],
+    *,
+    engine: str,
+    version: str | UnsetType = UNSET,
+    precision: str | UnsetType = UNSET,
+    shortlist: int = 0,
+) -> Path:
+    """Make engine/ from what `write` puts into an empty folder; it replaces an older one whole or not at all."""
+    with replaced_folder(run.path / FOLDER) as new:
+        write(new)
+        manifest = Manifest(
+            engine=engine, version=version, precision=precision, shortlist=shortlist or UNSET, made_from=origin(run),
+            files={file.name: hash_file(file) for file in sorted(new.iterdir())},
+        )  # fmt: skip
+        write_new(new / MANIFEST, json.dumps(msgspec.to_builtins(manifest), indent=1) + "\n")
+    return run.path / FOLDER
 
 
 def origin(run: RunFolder) -> dict[str, str]:
-    """What an engine depends on: the weights, both tokenizers, and the settings that shape the model."""
-    usual = asdict(ModelConfig())  # left out, so that a setting which comes with a newer Seqloom makes nothing stale
+    """Return what an engine depends on: the weights, both tokenizers, and the settings that define the model."""
+    usual = asdict(ModelConfig())  # left out, so that settings added by a newer Seqloom make nothing stale
     unusual = {name: value for name, value in asdict(run.config.model).items() if value != usual[name]}
     settings = json.dumps([unusual, run.config.data.max_tokens], sort_keys=True)
     return {
-        "weights": sha256(run.path / WEIGHTS),
+        "weights": hash_file(run.path / WEIGHTS),
         "tokenizers": run.tokenizers.fingerprint,
         "settings": hashlib.sha256(settings.encode()).hexdigest(),
     }
-
-
-def sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

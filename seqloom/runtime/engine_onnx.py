@@ -1,7 +1,7 @@
-"""The fast engine of recurrent models: their two graphs (models/graphs.py) on ONNX Runtime.
+"""The fast engine for recurrent models: their two graphs (formats/onnx_contract.py) on ONNX Runtime.
 
-A time step is some twenty small operations. Torch takes longer to start each of them than to compute it; a graph that
-was laid out once does not. The search is ours, as for every model: the graphs keep the contract.
+A time step is about twenty small operations. Torch takes longer to start each of them than to compute it; a graph that
+was planned once does not. The search is the same as for every model, because the graphs keep the contract.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import ModelError
 from seqloom.models.api import Memory, Seq2Seq, State, select_rows
 from seqloom.nn.trace import Trace
 from seqloom.runtime.engine_torch import SeveralBatches
-from seqloom.runtime.graphs import open_graph
+from seqloom.runtime.onnx_graph import open_graph
 from seqloom.runtime.parts import Part
-from seqloom.runtime.requests import Request
 
 ANNOTATIONS, MASK = "memory.annotations", "memory.mask"
 
@@ -27,14 +27,14 @@ class OnnxEngine(SeveralBatches):
     def __init__(self, folder: Path, vocab_size: int, batch_size: int, threads: int) -> None:
         super().__init__(GraphModel(folder, vocab_size), batch_size, threads)
 
-    def lacks(self, request: Request, parts: Sequence[Part]) -> str:
-        return "no attention to read, which coverage_penalty does" if request.options.coverage_penalty else ""
+    def lacks(self, request: SearchRequest, parts: Sequence[Part]) -> str:
+        return "coverage_penalty, which reads the attention" if request.coverage_penalty else ""
 
 
 class GraphModel(Seq2Seq):
-    """The contract of models, kept by two graphs. The step gives log p: that is `hidden`, nothing is left to project.
+    """Two graphs behind the contract of a model. The step returns log p as `hidden`, so `project` does nothing.
 
-    The first state comes with the memory, and waits in `memory.last`.
+    The encoder also returns the first state, which is kept in `memory.last`.
     """
 
     def __init__(self, folder: Path, vocab_size: int) -> None:
@@ -43,7 +43,7 @@ class GraphModel(Seq2Seq):
         try:
             self.encoder = open_graph(folder / "encoder.onnx", threads=1)
             self.one_step = open_graph(folder / "step.onnx", threads=1)
-        except Exception as error:  # of a kind for each fault of a file
+        except Exception as error:  # a different class for each fault of a file
             raise ModelError(f"{folder}: ONNX Runtime cannot load it: {error}") from None
 
     def encode(self, tokens: Tensor, mask: Tensor, trace: Trace | None = None) -> Memory:

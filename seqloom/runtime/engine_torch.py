@@ -1,4 +1,4 @@
-"""The reference engine: any model through its contract, every option, on torch."""
+"""The reference engine, on torch: runs any model through its contract, with every search option."""
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -6,23 +6,27 @@ from functools import cached_property
 from threading import Barrier
 
 import torch
+from torch import Tensor
 
+from seqloom.config import Config
+from seqloom.config.load import SYNONYMS
 from seqloom.decode.alternatives import alternatives
 from seqloom.decode.hypothesis import Hypothesis
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.sample import sample
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq
 from seqloom.models.rnn import RecurrentSeq2Seq
 from seqloom.runtime.fast_recurrent import FastRecurrent
-from seqloom.runtime.padding import padded
-from seqloom.runtime.parts import MOST_ROWS, Part
-from seqloom.runtime.requests import Alternatives, Request, Sample, batches_by_length
-from seqloom.text.vocabulary import EOS
+from seqloom.runtime.parts import MOST_ROWS, Part, batches_by_length
+from seqloom.runtime.plain_module import PlainModule, pad
+from seqloom.text.sides import Tokenizers
+from seqloom.text.vocabulary import EOS, PAD
 
 
 class TorchEngine:
-    """Puts the model into eval mode."""
+    """The reference engine: supports every request, through the contract of models. Puts the model into eval mode."""
 
     name = "torch"
 
@@ -31,10 +35,14 @@ class TorchEngine:
         self.batch_size = batch_size
         self.device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
-    def lacks(self, request: Request, parts: Sequence[Part]) -> str:
+    def plain_module(self, tokenizers: Tokenizers, config: Config) -> PlainModule:
+        """The model as a torch module with `forward`, which shares its weights."""
+        return PlainModule(self.model, tokenizers, config)
+
+    def lacks(self, request: SearchRequest, parts: Sequence[Part]) -> str:
         return ""
 
-    def find(self, request: Request, parts: Sequence[Part]) -> list[list[Hypothesis]]:
+    def find(self, request: SearchRequest, parts: Sequence[Part]) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in parts]
         batches = batches_by_length(parts, self.most(request, len(parts)))
         answers = self.answer_all(request, [[parts[place] for place in places] for places in batches])
@@ -43,55 +51,55 @@ class TorchEngine:
                 found[place] = answer
         return found
 
-    def most(self, request: Request, number: int) -> int:
-        """Sentences of a batch."""
+    def most(self, request: SearchRequest, number: int) -> int:
+        """The most sentences of a batch."""
         return max(1, min(self.batch_size, MOST_ROWS // request.rows))
 
-    def answer_all(self, request: Request, batches: list[list[Part]]) -> Iterable[list[list[Hypothesis]]]:
+    def answer_all(self, request: SearchRequest, batches: list[list[Part]]) -> Iterable[list[list[Hypothesis]]]:
         return (self.answer(request, batch) for batch in batches)
 
     @torch.inference_mode()
     def remember(self, batch: list[Part]) -> Memory:
         return self.model.encode(*padded(([*part.ids, EOS] for part in batch), self.device))
 
-    def answer(self, request: Request, batch: list[Part]) -> list[list[Hypothesis]]:
+    def answer(self, request: SearchRequest, batch: list[Part]) -> list[list[Hypothesis]]:
         memory = self.remember(batch)
-        options, prefixes = request.options, [part.prefix for part in batch]
-        if isinstance(request, Alternatives):
-            at_once = max(1, MOST_ROWS // options.beam)
-            return alternatives(self.model, memory, request.num, options, prefixes=prefixes, at_once=at_once)
-        if isinstance(request, Sample):
+        prefixes = [part.prefix for part in batch]
+        if request.alternatives:
+            at_once = max(1, MOST_ROWS // request.beam)
+            return alternatives(self.model, memory, request, prefixes=prefixes, at_once=at_once)
+        if request.sample:
             seeds = [(request.seed, *part.place) for part in batch]
-            return sample(self.model, memory, request.how, options, seeds=seeds, prefixes=prefixes)
-        return search(self.model, memory, options, prefixes=prefixes)
+            return sample(self.model, memory, request, seeds=seeds, prefixes=prefixes)
+        return search(self.model, memory, request, prefixes=prefixes)
 
 
 class SeveralBatches(TorchEngine):
-    """As many batches at once as there are threads, each on one core.
+    """Runs as many batches at once as there are threads, each on one core.
 
-    The products of a time step are small: two cores that share each of them mostly wait for one another, two that
-    have a batch each do not. A single sentence, too, is fastest on one.
+    The products of a time step are small: two cores that share them mostly wait for each other; two cores with one
+    batch each do not. A single sentence is also fastest on one core.
     """
 
     def __init__(self, model: Seq2Seq, batch_size: int, threads: int) -> None:
         super().__init__(model, batch_size)
         self.threads = threads
 
-    def most(self, request: Request, number: int) -> int:
+    def most(self, request: SearchRequest, number: int) -> int:
         return max(1, min(super().most(request, number), -(-number // self.threads)))
 
-    def answer_all(self, request: Request, batches: list[list[Part]]) -> Iterable[list[list[Hypothesis]]]:
+    def answer_all(self, request: SearchRequest, batches: list[list[Part]]) -> Iterable[list[list[Hypothesis]]]:
         longest_first = [self.workers.submit(self.answer, request, batch) for batch in reversed(batches)]
         try:
             return [found.result() for found in reversed(longest_first)]
-        except BaseException:  # Ctrl-C: the batches that nobody waits for are not begun
+        except BaseException:  # Ctrl-C: do not start the remaining batches
             for waiting in longest_first:
                 waiting.cancel()
             raise
 
     @cached_property
     def workers(self) -> ThreadPoolExecutor:
-        """Each with one thread of torch; who asks keeps all of them."""
+        """Threads with one torch thread each; the calling thread keeps its number of torch threads."""
         pool, own = ThreadPoolExecutor(self.threads, self.name, settle_on_one_thread), torch.get_num_threads()
         all_there = Barrier(self.threads)
         for started in [pool.submit(all_there.wait) for _ in range(self.threads)]:
@@ -110,9 +118,15 @@ class RecurrentEngine(SeveralBatches):
 
 
 def settle_on_one_thread() -> None:
-    """For the thread that calls it."""
-    torch.get_num_threads()  # a thread takes the number of all others when it first asks: so ask before, not after
+    """Use one torch thread in the calling thread."""
+    torch.get_num_threads()  # a thread copies the global number when it first asks, so ask before setting its own
     torch.set_num_threads(1)
+
+
+def padded(rows: Iterable[Sequence[int]], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
+    """Rows of ids as (B, S), right-padded with PAD, and their mask; the ids of a text are never PAD."""
+    grid = pad(rows, device)
+    return grid, grid != PAD
 
 
 def find_device(name: str) -> torch.device:
@@ -124,4 +138,5 @@ def find_device(name: str) -> torch.device:
     try:
         return torch.device(name)
     except RuntimeError:
-        raise UsageError(f"device = {name!r}: want auto, cpu or cuda") from None
+        meant = f" Did you mean {SYNONYMS[name]!r}?" if name in SYNONYMS else ""
+        raise UsageError(f"device = {name!r}: want auto, cpu or cuda.{meant}") from None

@@ -1,6 +1,6 @@
-"""Which engine runs a model: a converted one where the folder has it, else torch, perhaps hastened.
+"""Chooses the engine that runs a model: the converted one in its folder, else torch, if possible with a faster step.
 
-auto          the fastest that is there and fits
+auto          the fastest that is available and fits
 ctranslate2   engine/ of the folder, for Transformers, or an error that says what is wrong with it
 onnx          the same for recurrent models
 recurrent     torch with a faster step, for recurrent models on a CPU
@@ -18,11 +18,11 @@ from seqloom.runtime.folder import RunFolder, load_model
 
 if TYPE_CHECKING:
     from seqloom.models.api import Seq2Seq
-    from seqloom.runtime.requests import Engine
+    from seqloom.runtime.parts import Engine
 
 CONVERTED = ("ctranslate2", "onnx")  # what engine/ may hold
 ENGINES = ("auto", *CONVERTED, "recurrent", "torch")
-MOST_THREADS = 1024  # more is a slip of the keyboard
+MOST_THREADS = 1024  # more must be a typo
 Notice = Callable[[str], None]
 
 
@@ -36,17 +36,19 @@ def check_request(engine: str, threads: int | None) -> None:
 def open_converted(
     runs: Sequence[RunFolder], engine: str, threads: int | None, device: str, notice: Notice
 ) -> "Engine | None":
-    """The engine that engine/ holds; None where torch must answer, with a notice if nobody asked for that."""
+    """The engine in engine/; None if torch must be used, with a notice if the user did not ask for that."""
     must = engine in CONVERTED
-    if engine in ("torch", "recurrent") or (not must and not has_engine(runs[0].path)):
+    if engine in ("torch", "recurrent") or (not must and (runs[0].checkpoint or not has_engine(runs[0].path))):
         return None
     if len(runs) > 1 and must:
-        raise UsageError(f"--engine {engine}: several models answer together on the torch engine alone; leave it out")
+        raise UsageError(f"--engine {engine}: an ensemble runs only on the torch engine; leave out --engine")
     fault = "an ensemble needs the torch engine" if len(runs) > 1 else ""
+    if runs[0].checkpoint:
+        fault = f"training has not finished; `seqloom finish {runs[0].path}` makes one"
     if engine == "ctranslate2" and not fault:
         fault = why_not(runs[0].config)
     if not fault and not is_cpu(device):
-        fault = f"on device {device} the torch engine answers"
+        fault = f"only the torch engine runs on device {device}"
     try:
         if fault:
             raise ModelError(f"{runs[0].path / FOLDER}: {fault}")
@@ -54,21 +56,21 @@ def open_converted(
     except ModelError as error:
         if must:
             raise
-        notice(f"{error} The torch engine answers until then." if not fault else f"{fault}.")
+        notice(f"{error} Until then the torch engine is used." if not fault else f"{fault}.")
         return None
 
 
 def is_cpu(device: str) -> bool:
     if device == "cpu":
         return True
-    from seqloom.runtime.engine_torch import find_device  # torch takes seconds, and knows what "auto" is here
+    from seqloom.runtime.engine_torch import find_device  # torch takes seconds to import; only it can resolve "auto"
 
     return find_device(device).type == "cpu"
 
 
 def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
     manifest = read_manifest(run)
-    folder, size, made_for = run.path / FOLDER, run.config.decode.batch_size, manifest["engine"]
+    folder, size, made_for = run.path / FOLDER, run.config.decode.batch_size, manifest.engine
     if made_for not in CONVERTED or (asked in CONVERTED and asked != made_for):
         raise ModelError(f"{folder}: made for {made_for}; `seqloom export {run.path} --format {asked}` makes another.")
     if made_for == "onnx":
@@ -79,12 +81,12 @@ def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
         return OnnxEngine(folder, len(run.tokenizers.target), size, threads)
     from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 
-    has_shortlist, longest = "vmap.txt" in manifest["files"], run.config.longest_output
+    has_shortlist, longest = "vmap.txt" in manifest.files, run.config.longest_output
     return CTranslate2Engine(folder, run.tokenizers, size, threads, shortlist=has_shortlist, longest=longest)
 
 
-def hasten(model: "Seq2Seq", engine: str, batch_size: int) -> "Engine | None":
-    """The engine of a recurrent model on a CPU; None where the reference engine answers."""
+def faster_engine(model: "Seq2Seq", engine: str, batch_size: int) -> "Engine | None":
+    """The faster engine for a recurrent model on a CPU; None if the reference engine must be used."""
     from seqloom.models.rnn import RecurrentSeq2Seq
     from seqloom.runtime.engine_torch import RecurrentEngine
 
@@ -96,7 +98,7 @@ def hasten(model: "Seq2Seq", engine: str, batch_size: int) -> "Engine | None":
 
 
 def load_torch_model(runs: Sequence[RunFolder], threads: int | None, device: str) -> "Seq2Seq":
-    """The model of the folder, or an ensemble of several. `threads` holds for the whole process: torch has one pool."""
+    """The model of a folder, or an ensemble of several; `threads` sets the torch threads of the whole process."""
     import torch
 
     from seqloom.decode.ensemble import Ensemble

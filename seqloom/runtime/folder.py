@@ -1,45 +1,81 @@
-"""A run folder as it comes from anywhere: every file is checked, and what is wrong is said in one sentence.
+"""Opens a run folder from any source: every file is checked, and the error names the problem in one sentence.
 
 Reading settings, facts and tokenizers needs no torch; only `load_model` does.
 """
 
-import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqloom.config import Config, build_config, read_toml
+from seqloom.config import FAMILIES, Config, build_config, read_toml
 from seqloom.errors import ModelError, UsageError, did_you_mean
+from seqloom.files.reading import STATE, read_json
+from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
+from seqloom.runtime.checkpoints import list_checkpoints, newest_checkpoint, step_name
+from seqloom.runtime.run_facts import FILE, RunFacts, read_document
 from seqloom.text.sides import Tokenizers
 
 if TYPE_CHECKING:
     from seqloom.models.api import Seq2Seq
 
-FACTS = {
-    "params": int, "step": int, "data_hash": str, "kept": int, "total": int, "finished": bool, "version": str,
-    "source_lang": str, "target_lang": str, "weights": str, "lacks": str, "usual_tokens": int,
-}  # fmt: skip  # what others read of run.json, where it is there
-FORMAT = 1  # of run.json; a higher one was written by a newer Seqloom
 WEIGHTS = "model.safetensors"
+GOLDEN = "golden.json"  # a few held-out sources with the model's outputs
+FREE_NUMBERS = 2**24  # of a table that a model computes: 64 MB
 WHAT_IT_IS = "A model is the folder that `seqloom train --out` wrote."
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """What a model folder says of itself; the weights stay on the disk until `load_model`."""
+    """A model folder without its weights, which `load_model` reads."""
 
     path: Path
     config: Config
     tokenizers: Tokenizers
-    facts: dict[str, Any]  # run.json: params, step, data_hash, ...
+    facts: RunFacts  # run.json
+    checkpoint: Path | None = None  # of a run that was stopped: its weights are in there
+
+    @property
+    def weights(self) -> Path:
+        return (self.checkpoint or self.path) / WEIGHTS
 
 
 def open_run(path: Path) -> RunFolder:
-    """The settings, tokenizers and facts of a finished run; ModelError when anything is missing or damaged."""
+    """Open a finished run: its settings, tokenizers and facts. ModelError when anything is missing or damaged."""
     config = read_config(path)
     facts = read_facts(path)
     check_finished(path, facts)
-    return RunFolder(path, config, read_tokenizers(path), facts)
+    return checked(RunFolder(path, config, read_tokenizers(path), facts))
+
+
+def open_latest(path: Path, notice: Callable[[str], None]) -> RunFolder:
+    """Open a finished run, or one that was stopped at its newest good checkpoint; `notice` gets which step that is."""
+    config, facts = read_config(path), read_facts(path)
+    if (path / WEIGHTS).is_file() or facts.finished:
+        return open_run(path)
+    checkpoint = newest_checkpoint(path / CHECKPOINTS, notice)
+    if checkpoint is None:
+        check_finished(path, facts)
+        raise ModelError(f"{path}: {WEIGHTS} is missing. Copy the whole folder again, or train again.")
+    notice(
+        f"{path}: training has not finished: these are the weights of step {checkpoint.step:,}. The same `seqloom "
+        f"train` continues it, `seqloom finish {path}` makes a model from the last checkpoint."
+    )
+    facts = replace(facts, step=checkpoint.step)
+    return checked(RunFolder(path, config, read_tokenizers(path), facts, checkpoint.path))
+
+
+def checked(run: RunFolder) -> RunFolder:
+    """Refuse more positions than the weights make likely: their table is computed and not among the weights."""
+    config = run.config
+    if FAMILIES[config.model.kind].settings == "transformer" and config.model.positions != "learned":
+        most = max(FREE_NUMBERS, run.weights.stat().st_size // 4)
+        if config.places * config.model.width > most:
+            raise ModelError(
+                f"{run.path / 'config.toml'}: model.max_length and data.max_tokens ask for {config.places:,} positions "
+                f"of width {config.model.width:,}: more numbers than the whole model has. Lower them to what it needs."
+            )
+    return run
 
 
 def read_config(path: Path) -> Config:
@@ -47,15 +83,15 @@ def read_config(path: Path) -> Config:
     if not file.is_file():
         raise ModelError(f"{path}: {why_no_model(path)} {WHAT_IT_IS}")
     try:
-        return build_config(read_toml(file), where=str(file))
-    except UsageError as error:  # the same words; in a model folder it is the folder that is wrong
+        return build_config(read_toml(file, links=False), where=str(file))
+    except UsageError as error:  # the same message, but here the folder is wrong and not the call
         raise ModelError(str(error)) from None
     except OSError as error:
         raise ModelError(f"{file}: cannot be read: {error.strerror}") from None
 
 
 def why_no_model(path: Path) -> str:
-    """What is wrong with a path that holds no config.toml, and which path was perhaps meant."""
+    """What is wrong with a path without config.toml, and which path was perhaps meant."""
     if path.is_file():
         inside = path.parent if (path.parent / "config.toml").is_file() else None
         return "a file, not a folder." + (f" Did you mean {str(inside)!r}?" if inside else "")
@@ -66,43 +102,33 @@ def why_no_model(path: Path) -> str:
         if (parent / "config.toml").is_file():
             return f"a part of a run. Did you mean {str(parent)!r}?"
     runs = sorted(str(file.parent) for file in path.glob("*/config.toml"))
-    return f"no model itself, but it holds some: {', '.join(runs[:3])}." if runs else "no model here (no config.toml)."
-
-
-def check_finished(path: Path, facts: dict[str, Any]) -> None:
-    """The weights that `translate` uses are written when training ends."""
-    if (path / WEIGHTS).is_file():
-        return
-    if facts.get("finished"):
-        raise ModelError(f"{path}: {WEIGHTS} is missing. Copy the whole folder again, or train again.")
-    steps = sorted((entry.name for entry in (path / "checkpoints").glob("step-*")), key=lambda name: (len(name), name))
-    so_far = f", it has come to {steps[-1]}" if steps else ""
-    raise ModelError(
-        f"{path}: training has not finished (no {WEIGHTS} yet{so_far}): run the same `seqloom train` command again."
+    return (
+        f"no model folder, but it contains some: {', '.join(runs[:3])}." if runs else "no model here (no config.toml)."
     )
 
 
-def read_facts(path: Path) -> dict[str, Any]:
-    file = path / "run.json"
+def check_finished(path: Path, facts: RunFacts) -> None:
+    """Refuse a run without the weights that `translate` uses: they are written when training ends."""
+    if (path / WEIGHTS).is_file():
+        return
+    if facts.finished:
+        raise ModelError(f"{path}: {WEIGHTS} is missing. Copy the whole folder again, or train again.")
+    steps = list_checkpoints(path / CHECKPOINTS)
+    so_far = f"; the last checkpoint is {step_name(steps[-1])}" if steps else ""
+    finish = f", or `seqloom finish {path}` to make a model from that" if steps else ""
+    raise ModelError(
+        f"{path}: training has not finished (no {WEIGHTS} yet{so_far}): "
+        f"run the same `seqloom train` command again{finish}."
+    )
+
+
+def read_facts(path: Path) -> RunFacts:
+    """Read run.json; ModelError if it is missing or damaged."""
     try:
-        facts = json.loads(file.read_text("utf-8"))
+        return RunFacts.from_json(read_document(path))
     except FileNotFoundError:
-        check_finished(path, {})  # a run that has just begun lacks both
-        raise ModelError(f"{path}: run.json is missing. Copy the whole folder again.") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{file}: damaged: {error}. Copy the whole folder again.") from None
-    if not isinstance(facts, dict) or not isinstance(facts.get("format"), int):
-        raise ModelError(f'{file}: damaged: want a JSON object with "format". Copy the whole folder again.')
-    if facts["format"] > FORMAT:
-        raise ModelError(
-            f"{path}: written by Seqloom {facts.get('version', '?')} in format {facts['format']}; "
-            f"this Seqloom reads up to {FORMAT}. Update Seqloom."
-        )
-    for name, kind in FACTS.items():
-        if name in facts and type(facts[name]) is not kind:  # a bool is an int to isinstance
-            got = json.dumps(facts[name])[:40]
-            raise ModelError(f"{file}: damaged: {name} = {got}, want {kind.__name__}. Copy the whole folder again.")
-    return facts
+        check_finished(path, RunFacts())  # a new run has neither
+        raise ModelError(f"{path}: {FILE} is missing. Copy the whole folder again.") from None
 
 
 def read_tokenizers(path: Path) -> Tokenizers:
@@ -115,26 +141,46 @@ def read_tokenizers(path: Path) -> Tokenizers:
 
 
 def load_model(run: RunFolder) -> "Seq2Seq":
-    """The model with its trained weights, ready to translate."""
+    """The model with its trained weights, ready to translate; adapters of a checkpoint are merged into it."""
     import torch
 
     from seqloom.models.build import build_model
-    from seqloom.models.shapes import read_shapes
+    from seqloom.models.stored_shapes import read_shapes
     from seqloom.models.weights import check_shapes, load_weights, stored_tensors
+    from seqloom.nn.adapter import add_adapters, merge_adapters
 
-    file = run.path / WEIGHTS
+    file, settings = run.weights, run.config.model
     found = read_shapes(file)
-    settings = run.config.model
-    # The settings are as untrusted as the weights: compare shapes before a wrong width takes all the memory.
+    # Settings cannot be trusted either: compare shapes first, because a wrong width could take all the memory.
     if settings.kind != "bag" and max(settings.layers, settings.decoder_layers) > len(found):
-        raise ModelError(f"{file}: {len(found)} tensors cannot be the {settings.layers} layers of config.toml.")
+        raise ModelError(f"{file}: {len(found)} tensors are too few for the {settings.layers} layers of config.toml.")
+    rank = settings.adapter_rank if run.checkpoint else 0  # the end of training merges them
     sizes = (run.config, len(run.tokenizers.source), len(run.tokenizers.target), run.tokenizers.joint)
     try:
         with torch.device("meta"):
             outline = build_model(*sizes)
+            add_adapters(outline, rank)
         check_shapes({name: tuple(tensor.shape) for name, tensor in stored_tensors(outline).items()}, found, file)
         model = build_model(*sizes)
+        add_adapters(model, rank)
     except (RuntimeError, MemoryError, OverflowError) as error:
-        raise ModelError(f"{run.path}: a model of these settings cannot be built: {error}") from None
+        raise ModelError(f"{run.path}: a model with these settings cannot be built: {error}") from None
     load_weights(model, file)
+    merge_adapters(model)
     return model.eval()
+
+
+def read_golden(file: Path) -> list[dict[str, str]]:
+    """Read golden.json: [{"source": ..., "target": ...}, ...]."""
+    try:
+        golden = read_json(file, STATE)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file}: cannot be read ({error}); it is written when training ends.") from None
+    pairs: list[Any] = golden if isinstance(golden, list) else [None]
+    if not all(
+        isinstance(p, dict) and isinstance(p.get("source"), str) and isinstance(p.get("target"), str) for p in pairs
+    ):
+        raise ModelError(
+            f"{file}: damaged: want a list of {{source, target}}, both texts. Copy the whole folder again."
+        )
+    return pairs

@@ -1,38 +1,42 @@
-"""Text that goes on from a prompt, token after token, by any language model.
+"""Generates text from a prompt, token by token, with any language model.
 
 generator = Generator.load("runs/x")
 generator.generate("ROMEO:", tokens=200)                    -> "ROMEO:\\nWhat ..."
-for piece in generator.stream("ROMEO:", temperature=0.8):   -> as it is written
+for piece in generator.stream("ROMEO:", temperature=0.8):   -> piece by piece
     print(piece, end="")
 """
 
 import unicodedata
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import torch
 
-from seqloom.config import Config
-from seqloom.decode.options import SampleOptions
+from seqloom.config import TASKS, Config
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.sample import draw
 from seqloom.decode.score import log_softmax
 from seqloom.errors import UsageError
 from seqloom.models.api import LanguageModel
-from seqloom.runtime.engines import check_request, load_torch_model
-from seqloom.runtime.folder import RunFolder, open_run
-from seqloom.runtime.inputs import check_text
+from seqloom.runtime.engines import Notice, check_request, load_torch_model
+from seqloom.runtime.explaining import Explains
+from seqloom.runtime.folder import RunFolder, open_latest
+from seqloom.runtime.inputs import check_text, one_or_many
+from seqloom.runtime.plain_module import PlainModule
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import BOS, EOS, FIRST_WORD, PAD, UNK
 from seqloom.text.written import WrittenText
 
-TOKENS, TEMPERATURE = 300, 0.8  # what is written when nothing else is asked for
+TOKENS, TEMPERATURE = 300, 0.8  # defaults
 FEW = 30
 
 
-class Generator:
-    """A language model and its tokenizer. A model that looks back on a window goes on from the last half of it."""
+class Generator(Explains):
+    """A language model and its tokenizer. When a limited context is full, the model continues from its last half."""
 
     def __init__(
         self, model: LanguageModel, tokenizers: Tokenizers, config: Config, facts: dict[str, Any] | None = None
@@ -42,47 +46,54 @@ class Generator:
         self.line_end = self.tokenizer.line_end
 
     @classmethod
-    def load(cls, folder: str | Path, threads: int | None = None, device: str = "cpu") -> "Generator":
+    def load(
+        cls, folder: str | Path, threads: int | None = None, device: str = "cpu", notice: Notice = warnings.warn
+    ) -> "Generator":
+        """Load a language model from a run folder; `threads` sets the torch threads of the whole process."""
         check_request("torch", threads)
-        run = open_run(Path(folder))
+        run = open_latest(Path(folder), notice)
         check_task(run)
         model: Any = load_torch_model([run], threads, device)
-        return cls(model, run.tokenizers, run.config, run.facts)
+        return cls(model, run.tokenizers, run.config, run.facts.to_json()).opened_from(run.path)
+
+    def __dir__(self) -> list[str]:
+        return ["config", "explain", "facts", "generate", "load", "module", "stream", "tokenizers", "translate"]
 
     def generate(self, prompt: str = "", tokens: int = TOKENS, **sampling: Any) -> str:
-        """The prompt and what follows it; `sampling`: see `stream`."""
+        """The prompt and its continuation; `sampling`: see `stream`."""
         return prompt + "".join(self.stream(prompt, tokens, **sampling))
 
-    def translate(self, texts: str | list[str]) -> Any:
-        """What most probably follows the text, or each text: a few words. A model is checked by that."""
-        if isinstance(texts, str):
-            return "".join(self.stream(texts, FEW, top_k=1))
-        return [self.translate(text) for text in texts]
+    def translate(self, texts: str | Iterable[str]) -> Any:
+        """The most probable few words after the text, or after each text; `seqloom info --check` compares them."""
+
+        def answer(prompts: list[str], lines: Sequence[int]) -> list[str]:
+            check_text(prompts, lines)
+            return ["".join(self.stream(prompt, FEW, top_k=1)) for prompt in prompts]
+
+        return one_or_many(texts, answer)
+
+    @cached_property
+    def module(self) -> PlainModule:
+        """The model as a plain torch module: `module(ids)` gives the logits of the next token at each place."""
+        return PlainModule(self.model, self.tokenizers, self.config)
 
     def hypotheses(self, *_: Any, **__: Any) -> NoReturn:
-        raise UsageError("a language model goes on with a text and translates none: use `seqloom generate`")
+        raise UsageError("a language model continues a text and does not translate: use `seqloom generate`")
 
-    alternatives = sample = hypotheses
+    answer = alternatives = sample = hypotheses
 
-    def stream(
-        self,
-        prompt: str = "",
-        tokens: int = TOKENS,
-        *,
-        temperature: float = TEMPERATURE,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        seed: int = 1,
-        number: int = 0,
-    ) -> Iterator[str]:
-        """What follows the prompt, piece by piece, whole characters only; text `number` of those of this seed."""
-        how = SampleOptions(1, temperature, top_k, top_p)
-        if tokens < 1 or seed < 0:
-            raise UsageError(f"tokens = {tokens}, seed = {seed}: want at least 1 token and a seed of 0 or more")
-        return self.write(self.encode(prompt), tokens, how, np.random.default_rng([seed, number]))
+    def stream(self, prompt: str = "", tokens: int = TOKENS, *, number: int = 0, **sampling: Any) -> Iterator[str]:
+        """Yield the continuation of the prompt, piece by piece, in whole characters.
+
+        `number`: which of the texts of this seed. `sampling`: temperature, top_k, top_p, seed of a `SearchRequest`.
+        """
+        request = sampling_request(**sampling)
+        if tokens < 1:
+            raise UsageError(f"tokens = {tokens}: want at least 1 token")
+        return self.write(self.encode(prompt), tokens, request, np.random.default_rng([request.seed, number]))
 
     def encode(self, prompt: str) -> list[int]:
-        """The prompt as it would stand in a text: after an EOS, its lines with a line end between them."""
+        """The ids of the prompt as in running text: an EOS, then its lines, separated by line ends."""
         first, *others = self.tokenizer.encode_batch(self.lines_of(prompt))
         return [EOS, *first, *(token for line in others for token in (self.line_end, *line))]
 
@@ -98,13 +109,13 @@ class Generator:
         words = list(dict.fromkeys(word for line in self.lines_of(prompt) for word in line.split()))
         return [word for word, ids in zip(words, self.tokenizer.encode_batch(words), strict=True) if UNK in ids]
 
-    def write(self, prompt: list[int], num: int, how: SampleOptions, random: np.random.Generator) -> Iterator[str]:
+    def write(self, prompt: list[int], num: int, request: SearchRequest, random: np.random.Generator) -> Iterator[str]:
         last_line = len(prompt) - prompt[::-1].index(EOS)
-        # decoding drops <unk>, and with it the blank after it: any word does in its place
+        # decoding would drop <unk> and the space after it; any other word keeps the space
         written = WrittenText(self.tokenizer, [FIRST_WORD if token == UNK else token for token in prompt[last_line:]])
-        for token in self.draw_tokens(prompt, num, how, random):
+        for token in self.draw_tokens(prompt, num, request, random):
             if token == EOS != self.line_end:
-                break  # not a line ends here but the text
+                break  # here the text ends, not a line
             if piece := written.add(token):
                 yield piece
         if rest := written.end():
@@ -112,8 +123,9 @@ class Generator:
 
     @torch.inference_mode()
     def draw_tokens(
-        self, prompt: list[int], num: int, how: SampleOptions, random: np.random.Generator
+        self, prompt: list[int], num: int, request: SearchRequest, random: np.random.Generator
     ) -> Iterator[int]:
+        self.model.eval()  # the owner of `module` may be training it
         device, context = next(self.model.parameters()).device, self.model.context
         state, read, new = self.model.begin(1), list[int](), prompt
         for _ in range(num):
@@ -123,14 +135,19 @@ class Generator:
             log_probs = log_softmax(self.model.project(hidden[:, -1]))
             log_probs[:, [PAD, BOS, UNK]] = float("-inf")
             noise = torch.tensor([random.random()], dtype=torch.float64, device=device)
-            read, new = read + new if context else [], [int(draw(log_probs, noise, how))]
+            read, new = read + new if context else [], [int(draw(log_probs, noise, request))]
             yield new[0]
+
+
+def sampling_request(**sampling: Any) -> SearchRequest:
+    """The request for one sampled text; UsageError for wrong options."""
+    return SearchRequest.of(**{"temperature": TEMPERATURE, **sampling, "sample": 1}).filled()
 
 
 def check_task(run: RunFolder) -> None:
     task = run.config.task.name
-    if task != "language":
+    if TASKS[task].shape != "continues":
         raise UsageError(
-            f"{run.path}: a model of task {task}; only one of task language goes on with a text. "
-            f"Use `seqloom translate {run.path}`."
+            f"{run.path}: this model was trained for {task!r}; only a language model continues a prompt. "
+            f"Use `seqloom {TASKS[task].verb} {run.path}`."
         )

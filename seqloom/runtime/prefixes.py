@@ -1,4 +1,4 @@
-"""What an output must begin with: from a text to the tokens that search is forced to write."""
+"""Prefixes: texts that outputs must begin with, as the tokens that the search is forced to write."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from seqloom.runtime.inputs import encode_texts
 from seqloom.text.tokenizer import Tokenizer
 from seqloom.text.vocabulary import UNK
 
-PrefixTexts = str | Sequence[str] | None  # one for all outputs, or one a text; an empty one of several forces nothing
+PrefixTexts = str | Sequence[str] | None  # one for all outputs, or one per text; an empty one forces nothing
 
 
 class PrefixError(UsageError):
-    """No output can begin like this; the message begins with the line of the prefix, where there are several."""
+    """No output can begin with this prefix; if there are several, the message names the line."""
 
 
 def encode_prefixes(
@@ -23,10 +23,12 @@ def encode_prefixes(
     if isinstance(prefixes, str):
         ids = encode_prefix(prefixes, tokenizer, normalise)
         if not ids:
-            raise PrefixError("the prefix is empty: give a text that every output shall begin with, or none")
+            raise PrefixError("the prefix is empty: give a text that every output must begin with, or no prefix")
         return [ids for _ in lines]
     if len(prefixes) != len(lines):
-        raise PrefixError(f"{len(prefixes)} prefixes for {len(lines)} texts: want one a text, empty where it is free")
+        raise PrefixError(
+            f"{len(prefixes)} prefixes for {len(lines)} texts: want one per text; an empty one forces nothing"
+        )
     found = []
     for line, prefix in zip(lines, prefixes, strict=True):
         try:
@@ -38,11 +40,11 @@ def encode_prefixes(
 
 def encode_prefix(prefix: str, tokenizer: Tokenizer, normalise: str) -> list[int]:
     if tokenizer.kind != "char":
-        prefix = prefix.rstrip()  # the space is a part of the word that follows
+        prefix = prefix.rstrip()  # a space belongs to the word that follows
     try:
         ids = encode_texts([prefix], tokenizer, normalise)[0]
-    except UsageError as error:  # no text at all: it has said why, of line 1
-        raise PrefixError(f"the prefix is no text: {str(error).removeprefix('line 1: ')}") from None
+    except UsageError as error:  # not a text: the message names line 1
+        raise PrefixError(f"the prefix is not a text: {str(error).removeprefix('line 1: ')}") from None
     if UNK in ids:
         unknown = [word for word in prefix.split() if UNK in encode_texts([word], tokenizer, normalise)[0]]
         raise PrefixError(

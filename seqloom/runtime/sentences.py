@@ -1,24 +1,35 @@
-"""Where a sentence ends: a text longer than those a model has seen is translated sentence by sentence.
+"""Splits texts into sentences: a text longer than the training texts is translated sentence by sentence.
 
 Nothing is lost: "".join(split_sentences(text)) == text; each part keeps the spaces that follow it.
 """
 
 import re
 
-# A full stop after one of these ends no sentence (English, German, French and Spanish, lower case).
+# A full stop after one of these does not end a sentence (English, German, French and Spanish, lower case).
 STOPPED = """
 mr mrs ms dr prof st jr sr rev gen col lt sgt capt hon vs etc cf eg ie approx dept inc ltd corp e.g i.e a.m p.m u.s
 jan feb apr jun jul aug sept oct nov
 bzw bspw usw ggf evtl inkl str hr vgl hrsg mio mrd tel z.b d.h u.a o.ä mm mme mlle mgr env p.ex sra srta ud uds
 """
 ABBREVIATIONS = frozenset(STOPPED.split())
-BEFORE_NUMBERS = {"no", "nr", "fig", "vol", "pp", "art", "abs", "abb", "chap", "ca"}  # words of their own elsewhere
+BEFORE_NUMBERS = {
+    "no",
+    "nr",
+    "fig",
+    "vol",
+    "pp",
+    "art",
+    "abs",
+    "abb",
+    "chap",
+    "ca",
+}  # only before numbers: elsewhere they are ordinary words
 
 CLOSING = r"(?:[\"'”’»›)\]}」』）]|[ \u00a0\u202f]»)*+"  # French puts a space before its »
 END = re.compile(
-    # These need a space after them: 3.14, example.org. Only the first of a row is tried, else a million take hours.
+    # These need a space after them: 3.14, example.org. Only the first of several is tried: a million would take hours.
     rf"(?<![.!?…؟۔।])(?P<mark>[.!?…؟۔।]++){CLOSING}\s+"
-    rf"|[。！？｡]+{CLOSING}\s*"  # these stand alone in their scripts
+    rf"|[。！？｡]+{CLOSING}\s*"  # these need no space after them
     r"|[\n\r\x85\u2028\u2029]\s*"  # a new line inside a text
 )
 COMMA = re.compile(r"[,;:،؛]\s+|[，；：、]\s*")
@@ -45,7 +56,7 @@ def ends_sentence(text: str, match: re.Match[str]) -> bool:
         return False
     if match["mark"] != ".":
         return True
-    # The look back is bounded: a text of a million letters without a space must not be read again at each stop.
+    # Looks back only a little: a text of a million letters without a space must not be read again at each stop.
     word = LAST_WORD.search(text, max(0, match.start() - 20), match.start())
     before = word.group().lower() if word else ""
     is_initial = len(before) == 1 and before.isalpha()
@@ -55,8 +66,9 @@ def ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def split_in_two(sentence: str) -> list[str]:
-    """Two pieces of about the same length: at a comma or the like in the middle half, else at a blank, else at any
-    comma, as of a script without blanks; none without.
+    """Split into two pieces of similar length: at a comma in the middle half, else at a space, else at any comma.
+
+    The last rule is for scripts without spaces. Returns nothing if there is no such place.
     """
     length = len(sentence)
     commas = [place for match in COMMA.finditer(sentence) if (place := match.end()) < length]

@@ -1,15 +1,17 @@
-"""Text in, text out: a trained model, or several, with the tokenizers.
+"""Translator: text in, text out, with a trained model or an ensemble.
 
 translator = Translator.load("runs/x")
 translator.translate("a sentence")                        -> "une phrase"
 translator.translate(["one", "two"], no_repeat_ngram=3)   -> ["un", "deux"]
 translator.hypotheses(["one"], n_best=5)                  -> the best five, with scores
-translator.alternatives(["one"], 5)                       -> five that differ from their first token on
-translator.sample(["one"], 5, temperature=0.8)            -> five by chance
+translator.alternatives(["one"], 5)                       -> five with different first tokens
+translator.sample(["one"], 5, temperature=0.8)            -> five drawn at random
+translator.answer(["one"], SearchRequest(mbr=20))         -> any search request; all methods above build one
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -18,32 +20,39 @@ from numpy.typing import NDArray
 
 from seqloom.config import Config
 from seqloom.decode.hypothesis import Hypothesis
-from seqloom.decode.options import MOST_BEAM, SampleOptions, SearchOptions, check_vocabulary
-from seqloom.errors import UsageError, did_you_mean
-from seqloom.runtime.engines import Notice, check_request, hasten, load_torch_model, open_converted
-from seqloom.runtime.folder import open_run
-from seqloom.runtime.inputs import Warn, encode_texts
+from seqloom.decode.options import SearchRequest, check_vocabulary
+from seqloom.errors import UsageError
+from seqloom.runtime.engines import Notice, check_request, faster_engine, load_torch_model, open_converted
+from seqloom.runtime.explaining import Explains
+from seqloom.runtime.folder import open_latest
+from seqloom.runtime.inputs import Intake, Warn, as_list, encode_texts, one_or_many
 from seqloom.runtime.members import check_members, shared_config, shared_facts
-from seqloom.runtime.parts import Part, flat, join, split_texts, without_repeats
+from seqloom.runtime.parts import Engine, Part, flat, join, least_risky, split_texts, without_repeats
 from seqloom.runtime.parts import Translation as Translation
-from seqloom.runtime.prefixes import PrefixTexts
-from seqloom.runtime.requests import Alternatives, Engine, Request, Sample, Search
+from seqloom.runtime.prefixes import PrefixTexts, encode_prefixes
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tokenizer import Tokenizer
 from seqloom.text.vocabulary import BOS, EOS
 
-if TYPE_CHECKING:  # torch takes seconds to import: only the torch engine does
+if TYPE_CHECKING:  # torch takes seconds to import, and only the torch engine needs it
     import torch
 
     from seqloom.models.api import Seq2Seq
     from seqloom.runtime.engine_torch import TorchEngine
+    from seqloom.runtime.plain_module import PlainModule
 
 
-class Translator:
+PUBLIC = (  # what dir() shows; the rest is for Seqloom itself
+    "align", "alternatives", "config", "device", "explain", "facts", "hypotheses", "load", "load_ensemble", "module",
+    "sample", "tokenizers", "translate",
+)  # fmt: skip
+
+
+class Translator(Explains):
     """A model, its tokenizers and its settings, on the engine that runs it fastest.
 
-    `settings` of a search are the names of `SearchOptions`; those not given (or None) are the model's own.
-    What the engine lacks the torch engine does, with a notice.
+    Options of a search are the fields of `SearchRequest`; those not given (or None) are the model's own.
+    For a request that the engine does not support the torch engine is used, with a notice.
     """
 
     def __init__(
@@ -57,11 +66,11 @@ class Translator:
         load_model: "Callable[[], Seq2Seq] | None" = None,
         notice: Notice = warnings.warn,
     ) -> None:
-        """A model, or an engine with a way to load the model when the engine is not enough."""
+        """Takes a model, or an engine and a function that loads the model if the engine does not support a request."""
         self.tokenizers, self.config, self.facts, self.notice = tokenizers, config, facts or {}, notice
         self.model_given, self.load_model = model, load_model
         self.engine: Engine = engine or self.reference
-        self.said: set[str] = set()  # notices: each once
+        self.said: set[str] = set()  # notices that were given: each only once
 
     @classmethod
     def load(
@@ -72,7 +81,7 @@ class Translator:
         engine: str = "auto",
         notice: Notice = warnings.warn,
     ) -> "Translator":
-        """The model in a run folder. `threads` of torch hold for the whole process, those of CTranslate2 for this."""
+        """Load a run folder. `threads` of torch are set for the whole process, those of CTranslate2 for this model."""
         return cls.load_ensemble([folder], threads, device, engine, notice)
 
     @classmethod
@@ -84,24 +93,25 @@ class Translator:
         engine: str = "auto",
         notice: Notice = warnings.warn,
     ) -> "Translator":
-        """Several models that answer as one; they must share their vocabularies. Settings are the first one's."""
+        """Load several models as an ensemble; they must share their vocabularies. Settings are those of the first."""
         if not folders:
             raise UsageError("an ensemble of no model: name at least one folder")
         check_request(engine, threads)
-        runs = [open_run(Path(folder)) for folder in folders]
+        runs = [open_latest(Path(folder), notice) for folder in folders]
         check_members(runs)
         shared = (runs[0].tokenizers, shared_config(runs), shared_facts(runs))
         fast = open_converted(runs, engine, threads, device, notice)
         if fast is None:
             model = load_torch_model(runs, threads, device)
-            hastened = hasten(model, engine, runs[0].config.decode.batch_size)
-            return cls(model, *shared, engine=hastened, notice=notice)
+            faster = faster_engine(model, engine, runs[0].config.decode.batch_size)
+            return cls(model, *shared, engine=faster, notice=notice).opened_from(runs[0].path)
         load_model = partial(load_torch_model, runs, threads, device)
-        return cls(None, *shared, engine=fast, load_model=load_model, notice=notice)
+        found = cls(None, *shared, engine=fast, load_model=load_model, notice=notice)
+        return found.opened_from(runs[0].path)
 
     @cached_property
     def reference(self) -> "TorchEngine":
-        """The torch engine, which answers everything."""
+        """The torch engine, which supports every request."""
         from seqloom.runtime.engine_torch import TorchEngine
 
         model = self.model_given if self.load_model is None else self.load_model()
@@ -112,33 +122,56 @@ class Translator:
     def model(self) -> "Seq2Seq":
         return self.reference.model
 
+    @cached_property
+    def module(self) -> "PlainModule":
+        """The model as a plain torch module: `module(source_ids, target_ids)` gives logits.
+
+        From then on the torch engine answers, with the weights that the module has at that moment.
+        """
+        self.engine = self.reference
+        return self.reference.plain_module(self.tokenizers, self.config)
+
     @property
     def device(self) -> "torch.device":
         return self.reference.device
 
+    def __dir__(self) -> list[str]:
+        return [*PUBLIC]
+
     @overload
-    def translate(self, text: str, beam: int | None = None, **settings: Any) -> str: ...
+    def translate(self, text: str, beam: int | None = None, **options: Any) -> str: ...
     @overload
-    def translate(self, text: list[str], beam: int | None = None, **settings: Any) -> list[str]: ...
-    def translate(self, text: str | list[str], beam: int | None = None, **settings: Any) -> str | list[str]:
-        """The best translation of a text, or of each text of a list, in its order."""
-        if isinstance(text, str):
-            return self.hypotheses([text], beam, **settings)[0][0].text
-        return [found[0].text for found in self.hypotheses(text, beam, **settings)]
+    def translate(self, text: Iterator[str], beam: int | None = None, **options: Any) -> Iterator[str]: ...
+    @overload
+    def translate(self, text: Iterable[str], beam: int | None = None, **options: Any) -> list[str]: ...
+    def translate(
+        self, text: str | Iterable[str], beam: int | None = None, **options: Any
+    ) -> str | list[str] | Iterator[str]:
+        """The best translation of a text; of each text of a list or another collection, as a list in its order.
+
+        An iterator (a generator, an open file) gives an iterator, which reads 256 texts ahead: for more than fits in
+        memory.
+        """
+
+        def answer(texts: list[str], lines: Sequence[int]) -> list[str]:
+            return [found[0].text for found in self.hypotheses(texts, beam, **{"lines": lines, **options})]
+
+        return one_or_many(text, answer)
 
     def hypotheses(
         self,
         texts: Sequence[str],
         beam: int | None = None,
-        n_best: int = 1,
+        n_best: int | None = None,
         *,
         prefixes: PrefixTexts = None,
         lines: Sequence[int] = (),
         warn: Warn = warnings.warn,
-        **settings: Any,
+        **options: Any,
     ) -> list[list[Translation]]:
-        """The n_best translations of each text, best first. `lines` are what warnings call them, else 1, 2, 3 ..."""
-        return self.answer(texts, Search(self.options(beam, n_best, **settings)), prefixes, lines, warn)
+        """The n_best translations of each text, best first."""
+        request = SearchRequest.of(beam=beam, n_best=n_best, **options)
+        return self.answer(texts, request, prefixes=prefixes, lines=lines, warn=warn)
 
     def alternatives(
         self,
@@ -149,89 +182,91 @@ class Translator:
         prefixes: PrefixTexts = None,
         lines: Sequence[int] = (),
         warn: Warn = warnings.warn,
-        **settings: Any,
+        **options: Any,
     ) -> list[list[Translation]]:
         """Up to `num` translations of each text, best first, that differ in the first token (after the prefix)."""
-        options = self.options(beam, **settings)
-        if not 1 <= num <= MOST_BEAM:
-            raise UsageError(f"{num} alternatives: want 1 to {MOST_BEAM}")
-        check_vocabulary(num, len(self.tokenizers.target), f"{num} alternatives")
-        return [*map(without_repeats, self.answer(texts, Alternatives(options, num), prefixes, lines, warn))]
+        request = SearchRequest.of(alternatives=num, beam=beam, **options)
+        return self.answer(texts, request, prefixes=prefixes, lines=lines, warn=warn)
 
     def sample(
         self,
         texts: Sequence[str],
         num: int = 1,
         *,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        seed: int = 1,
         prefixes: PrefixTexts = None,
         lines: Sequence[int] = (),
         warn: Warn = warnings.warn,
-        **settings: Any,
+        **options: Any,
     ) -> list[list[Translation]]:
-        """`num` translations of each text by chance: the same ones for the same seed, text and line."""
-        if seed < 0:
-            raise UsageError(f"seed = {seed}: want 0 or more")
-        how = SampleOptions(num, temperature, top_k, top_p)
-        return self.answer(texts, Sample(self.options(**settings), how, seed), prefixes, lines, warn)
-
-    def options(self, beam: int | None = None, n_best: int = 1, **settings: Any) -> SearchOptions:
-        """The model's own settings with these laid over them, checked."""
-        own, vocab_size = self.config.decode, len(self.tokenizers.target)
-        names = ("length_penalty", "coverage_penalty", "min_length", "no_repeat_ngram")
-        given = {name: setting for name, setting in settings.items() if setting is not None}
-        for name in given.keys() - (allowed := {*names, "max_length"}):
-            raise UsageError(
-                f"{name}: no setting of a search; want {', '.join(sorted(allowed))}.{did_you_mean(name, allowed)}"
-            )
-        width = max(n_best, min(own.beam, vocab_size)) if beam is None else beam
-        options = SearchOptions(beam=width, n_best=n_best, **{name: getattr(own, name) for name in names} | given)
-        check_vocabulary(width, vocab_size, f"{width} outputs of one search" if beam is None else f"beam = {width}")
-        return options
-
-    def search(self, sources: list[list[int]], beam: int | None = None, n_best: int = 1) -> list[list[Hypothesis]]:
-        """The n_best outputs for each source of ids, in the order given."""
-        return self.find(Search(self.options(beam, n_best)), [Part(ids) for ids in sources])
+        """`num` translations of each text drawn at random: the same ones for the same seed, text and line."""
+        return self.answer(texts, SearchRequest.of(sample=num, **options), prefixes=prefixes, lines=lines, warn=warn)
 
     def answer(
-        self, texts: Sequence[str], request: Request, prefixes: PrefixTexts, lines: Sequence[int], warn: Warn
+        self,
+        texts: Sequence[str],
+        request: SearchRequest,
+        *,
+        prefixes: PrefixTexts = None,
+        lines: Sequence[int] = (),
+        warn: Warn = warnings.warn,
     ) -> list[list[Translation]]:
-        """The outputs of each text: what the engine finds for its parts, put together."""
+        """The outputs for each text, best first (samples in the order they were drawn).
+
+        `prefixes`: what the outputs must begin with; `lines`: line numbers for warnings, by default 1, 2, 3 ...
+        """
+        request, texts = self.fill(request), as_list(texts)
         lines = lines or range(1, len(texts) + 1)
-        usual = self.facts.get("usual_tokens")
-        parts = split_texts(texts, self.tokenizers, self.config, usual, request.options, prefixes, lines, warn)
-        if isinstance(request, Alternatives):
-            found = self.open_first(request, parts)
-        else:
-            found = self.find(request, flat(parts))
-        return join(parts, found, request.num, self.tokenizers.target)
+        begins = encode_prefixes(prefixes, self.tokenizers.target, self.config.data.normalise, lines)
+        parts = split_texts(texts, self.intake(warn), begins, request, lines)
+        found = self.open_first(request, parts) if request.alternatives else self.find(request, flat(parts))
+        unmarked = [self.tokenizers.source.split_language(text)[1] for text in texts]
+        ranked = join(unmarked, parts, found, request.num, self.tokenizers.target)
+        if request.alternatives:
+            return [*map(without_repeats, ranked)]
+        return [least_risky(each)[: request.shown] for each in ranked] if request.mbr else ranked
+
+    def fill(self, request: SearchRequest) -> SearchRequest:
+        """The request completed with the model's own settings, and checked."""
+        vocab_size = len(self.tokenizers.target)
+        filled = request.filled(self.config.decode, vocab_size)
+        if filled.alternatives:
+            check_vocabulary(filled.num, vocab_size, f"{filled.num} alternatives")
+        if filled.beam:
+            asked = f"{filled.beam} outputs of one search" if request.beam is None else f"beam = {filled.beam}"
+            check_vocabulary(filled.beam, vocab_size, asked)
+        return filled
+
+    def intake(self, warn: Warn = warnings.warn) -> Intake:
+        """Prepares texts for this model."""
+        return Intake.of(self.config, self.tokenizers.source, self.facts, warn)
+
+    def search(self, sources: list[list[int]], beam: int | None = None, n_best: int = 1) -> list[list[Hypothesis]]:
+        """The n_best outputs for each source (a list of ids), in order."""
+        return self.find(self.fill(SearchRequest.of(beam=beam, n_best=n_best)), [Part(ids) for ids in sources])
 
     def count_split(self, texts: Sequence[str]) -> int:
         """How many of them are translated in parts, as too long or longer than what the model has seen."""
-        usual, lines = self.facts.get("usual_tokens"), range(1, len(texts) + 1)
-        parts = split_texts(
-            texts, self.tokenizers, self.config, usual, self.options(), None, lines, warn=lambda message: None
-        )
+        parts = self.intake(warn=lambda message: None).prepare(texts, range(1, len(texts) + 1))
         return sum(len(found) > 1 for found in parts)
 
-    def open_first(self, request: Alternatives, texts: list[list[Part]]) -> list[list[Hypothesis]]:
-        """Alternatives of the first part of each text; the others stand behind all of them as search finds them."""
+    def open_first(self, request: SearchRequest, texts: list[list[Part]]) -> list[list[Hypothesis]]:
+        """Alternatives of the first part of each text; the other parts follow each of them with their best output."""
         later = [part for parts in texts for part in parts[1:]]
         firsts = iter(self.find(request, [parts[0] for parts in texts if parts]))
-        others = iter(self.find(Search(request.options), later) if later else [])
+        others = iter(self.find(replace(request, alternatives=None, n_best=1), later) if later else [])
         opened = [[next(firsts), *(next(others)[:1] * request.num for _ in parts[1:])] for parts in texts if parts]
         return [found for text in opened for found in text]
 
-    def find(self, request: Request, parts: list[Part]) -> list[list[Hypothesis]]:
+    def find(self, request: SearchRequest, parts: list[Part]) -> list[list[Hypothesis]]:
+        """Search with the engine, or with the torch engine if this one does not support the request."""
+        if "module" in self.__dict__:
+            self.module.eval()  # its owner may be training it: an answer has no dropout
         lack = self.engine.lacks(request, parts)
         if not lack:
             return self.engine.find(request, parts)
         if lack not in self.said:
             self.said.add(lack)
-            self.notice(f"the engine {self.engine.name} has {lack}: the torch engine answers, which takes longer")
+            self.notice(f"the engine {self.engine.name} does not support {lack}; using torch (slower)")
         return self.reference.find(request, parts)
 
     def align(self, source: str, target: str | None = None) -> tuple[list[str], list[str], NDArray[Any]]:
@@ -241,7 +276,7 @@ class Translator:
         """
         import torch
 
-        from seqloom.runtime.alignment import cross_attention
+        from seqloom.models.traced_attention import cross_attention
 
         source_ids = self.encode_whole(source, self.tokenizers.source)
         if target is None:
@@ -255,7 +290,7 @@ class Translator:
         return *pieces, weights
 
     def encode_whole(self, text: str, tokenizer: Tokenizer) -> list[int]:
-        """The ids of a text that the model takes in one piece."""
+        """The ids of a text; UsageError if it is empty or too long to be read in one piece."""
         ids = encode_texts([text], tokenizer, self.config.data.normalise)[0]
         if not 1 <= len(ids) <= self.config.data.max_tokens:
             raise UsageError(f"{len(ids)} tokens; an alignment shows texts of 1 to {self.config.data.max_tokens}")

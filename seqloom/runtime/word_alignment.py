@@ -1,11 +1,11 @@
-"""Which source word each target word translates, read from the attention of a model that is shown both.
+"""Word alignment of given pairs from attention: which source word each target word translates.
 
     a(w, v) = mean over the pieces of target word w of the sum over the pieces of source word v of alpha
-    b(w, v) = a(w, v) / (FREE + sum_w' a(w', v))       a source word that many look at is shared among them
+    b(w, v) = a(w, v) / (FREE + sum_w' a(w', v))       a source word with attention from many is shared among them
     link v-w  where v = argmax b(w, .)  and  b(w, v) / sum_v' b(w, v') >= LEAST
 
-The look for a target piece is the one that predicts it; of a Transformer the mean of the upper layers and their heads.
-Words stand between blanks of ASCII, as other tools count them. docs/log.md tells what was tried.
+alpha is the attention at the step that predicts a target piece; in a Transformer, the mean over the heads of the upper
+layers. Words are separated by ASCII spaces, as in other tools. docs/log.md lists what was tried.
 """
 
 import re
@@ -18,16 +18,16 @@ import torch
 from numpy.typing import NDArray
 
 from seqloom.models.api import Seq2Seq
-from seqloom.runtime.alignment import forced_attention
+from seqloom.models.traced_attention import forced_attention
 from seqloom.runtime.inputs import Warn
-from seqloom.runtime.teacher_forcing import ForcedBatch, encode_pairs, forced_batches, remember
+from seqloom.runtime.scoring import ForcedBatch, encode_pairs, forced_batches, remember
 from seqloom.runtime.translator import Translator
 from seqloom.text.tokenizer import Tokenizer
 
 Link = tuple[int, int]  # source word, target word, from 0
 WORD = re.compile(r"[^ \t\n\r\f\v]+")
-FREE = 0.1  # attention that a source word may draw unshared: a single target word still knows where it looks most
-LEAST = 0.25  # share of its best source word; a target word that is less sure has no link
+FREE = 0.1  # lets a single target word still prefer the source word with most attention
+LEAST = 0.25  # smallest share of the best source word; below it a target word has no link
 NOWHERE = -1
 
 
@@ -39,7 +39,7 @@ def align_words(
     lines: Sequence[int] = (),
     warn: Warn = warnings.warn,
 ) -> list[list[Link] | None]:
-    """The links of each pair, in order; None, and a warning, for a pair that the model cannot take in one piece."""
+    """The links of each pair, in order; None, and a warning, for a pair that is too long for the model."""
     if translator.config.data.normalise == "nfc":
         sources, targets = ([unicodedata.normalize("NFC", text) for text in side] for side in (sources, targets))
     pairs = encode_pairs(translator, sources, targets, lines=lines, warn=warn)
@@ -54,12 +54,12 @@ def align_words(
 
 @torch.inference_mode()
 def look(model: Seq2Seq, batch: ForcedBatch) -> NDArray[np.float32]:
-    """(B, T, S): row i of a pair is where the model looks to write its target piece i."""
+    """Attention weights (B, T, S): row i of a pair is the attention when target piece i is written."""
     return forced_attention(model, remember(model, batch), batch.tgt_in).cpu().numpy()
 
 
 def words_of_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-    """For each text the word that each of its pieces belongs to; NOWHERE for a piece of blanks."""
+    """For each text the word number of each piece; NOWHERE for a piece of spaces."""
     found = []
     for text, spans in zip(texts, tokenizer.spans_batch(texts), strict=True):
         word_at = np.full(len(text), NOWHERE)
@@ -70,7 +70,7 @@ def words_of_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> list[NDArray[
 
 
 def links(weights: NDArray[np.float32], source_words: NDArray[np.int64], target_words: NDArray[np.int64]) -> list[Link]:
-    """(T, S) attention of pieces -> the source word of each target word; padding and </s> are no words."""
+    """From the attention of pieces (T, S) to the source word of each target word; ignores padding and </s>."""
     source_pieces, target_pieces = np.flatnonzero(source_words >= 0), np.flatnonzero(target_words >= 0)
     if not len(source_pieces) or not len(target_pieces):
         return []

@@ -1,0 +1,24 @@
+"""HTTP server: the protocols of existing clients, and a page to translate in.
+
+app              the ASGI application with all endpoints
+server           start, listen, stop
+service          the served models by language pair, each with a queue and a thread
+translation      texts, languages and options become translations, for every protocol
+libre            the LibreTranslate protocol
+deepl            the DeepL protocol
+openai           the OpenAI chat protocol
+own              our own endpoints under /v1
+look_inside      /v1/explain: the explain document of a text, with what-ifs
+endpoint         one address: key, deadline, disconnected clients
+messages         the types of requests and answers
+body             request bodies: JSON, form, multipart, query
+segments         text or HTML split into what is translated and what stays
+detect           language detection
+words            common words and letters per language
+languages        language codes and names
+batcher          batches texts of many requests
+refusal          error answers
+metrics          Prometheus metrics
+openapi          the OpenAPI document
+finding          the search that a client asks for, and how the model's thread runs it
+"""

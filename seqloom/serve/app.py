@@ -1,8 +1,9 @@
-"""The whole server as one ASGI application: the endpoints of every protocol, the page, and what holds for all."""
+"""The whole server as one ASGI application: the endpoints of every protocol, the web page and the common headers."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from importlib.resources import files
 
 import msgspec
 from starlette.applications import Starlette
@@ -14,25 +15,36 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seqloom.serve import deepl, libre, openai, own
+from seqloom.serve import deepl, libre, look_inside, openai, own
 from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.metrics import Measured
 from seqloom.serve.openapi import openapi
-from seqloom.serve.page import PAGES
 from seqloom.serve.refusal import Refusal, on_fault, on_http_exception, on_refusal
 from seqloom.serve.service import Service
 
-ENDPOINTS = [*libre.ENDPOINTS, *own.ENDPOINTS, *deepl.ENDPOINTS, *openai.ENDPOINTS]
+ENDPOINTS = [*libre.ENDPOINTS, *own.ENDPOINTS, *look_inside.ENDPOINTS, *deepl.ENDPOINTS, *openai.ENDPOINTS]
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    # Pictures from data: are made by the page itself, for its PNG downloads.
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
 
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+FOLDERS = {  # package/folder -> the address of its files
+    "seqloom.serve/studio": "/studio",
+    "seqloom.explain/page": "/explain/page",
+    "seqloom.explain/page/views": "/explain/page/views",
+    "seqloom.explain/live": "/explain/live",
+}
+PLACES = {"/studio/index.html": "/", "/studio/inside.html": "/inside"}  # pages with an address of their own
+Page = Callable[[Request], Awaitable[Response]]
+
 
 class SafeHeaders:
-    """What every answer tells a browser: nothing from elsewhere, nothing guessed, nothing kept."""
+    """Add headers to every answer: a browser must not load other sites, guess content types or cache answers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -44,6 +56,32 @@ class SafeHeaders:
             await send(message)
 
         await self.app(scope, receive, with_headers)
+
+
+def make_page(content: bytes, kind: str) -> Page:
+    async def page(request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return page
+
+
+def read_pages() -> dict[str, Page]:
+    """The files of the pages by address: / and /inside, what they load under /studio/ and /explain/.
+
+    They are read once: there is no path from a request to the disk.
+    """
+    pages = {}
+    for folder, address in FOLDERS.items():
+        package, *inner = folder.split("/")
+        for file in files(package).joinpath(*inner).iterdir():
+            kind = KINDS.get("." + file.name.rpartition(".")[2])
+            if kind is not None:
+                path = PLACES.get(f"{address}/{file.name}", f"{address}/{file.name}")
+                pages[path] = make_page(file.read_bytes(), kind)
+    return pages
+
+
+PAGES = read_pages()
 
 
 def build_app(service: Service) -> Starlette:

@@ -1,24 +1,44 @@
-"""Dynamic batching: texts of many requests that wait at the same time are searched together, by one thread a model.
+"""Dynamic batching: texts of many requests that wait at the same time are searched together, by one thread per model.
 
-A batch waits at most `linger` for company. Every request that waits puts in one text after the other in turn, so that
-a long one holds up nobody; a request whose client has gone is taken out at once.
+A batch waits at most `linger` for more texts. Waiting requests take turns, one text each, so that a long request does
+not delay the others. A request whose client has disconnected is removed at once.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
 
 from seqloom.errors import SeqloomError
-from seqloom.serve.limits import Limits
+from seqloom.serve.finding import Find, Found, Wanted
 from seqloom.serve.refusal import Refusal, busy
-from seqloom.serve.search import Find, Found, How
-from seqloom.serve.thread import OneThread
 
 log = logging.getLogger("seqloom.serve")
 Measure = Callable[[int, float], None]  # texts of a batch, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of requests, queues and waiting times. All of them are on by default."""
+
+    body: int = 1 << 20  # bytes
+    characters: int = 5_000  # of a text, counted before anything is tokenised
+    texts: int = 64  # of a request
+    queue: int = 64  # requests that wait for a model, or are being answered by it
+    requests: int = 256  # in any state: each may hold a body in memory
+    deadline: float = 30.0  # seconds until 504
+    drain: float = 10.0  # seconds that accepted requests have when the server stops
+    linger: float = 0.005  # seconds that a batch waits for more texts
+    rows: int = 64  # texts per batch with a plain search; fewer if they need more work
+    # Texts x the longest, in characters: known before anything is tokenised, and a token is one to four of them.
+    area: int = 16_384
 
 
 @dataclass(eq=False, slots=True)
@@ -26,7 +46,7 @@ class Ask:
     """A request's texts, the next one to be taken, and the answers so far."""
 
     texts: Sequence[str]
-    how: How
+    wanted: Wanted
     done: asyncio.Future[None]
     arrived: float
     taken: int = 0
@@ -35,6 +55,37 @@ class Ask:
 
 
 Row = tuple[Ask, int]  # the text with this number
+
+
+class OneThread(Executor):
+    """One thread for long work. The end of the process does not wait for it, as it would for a ThreadPoolExecutor."""
+
+    def __init__(self, name: str) -> None:
+        self.jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self.thread = Thread(target=self.work, name=name, daemon=True)
+        self.busy = False
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **settings: Any) -> Future[Any]:
+        if self.thread.ident is None:
+            self.thread.start()
+        future: Future[Any] = Future()
+        self.jobs.put((future, partial(function, *arguments, **settings)))
+        return future
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:
+        """Let the thread end when its work is done, without waiting for it."""
+        self.jobs.put(None)
+
+    def work(self) -> None:
+        for future, function in iter(self.jobs.get, None):
+            if not future.set_running_or_notify_cancel():
+                continue
+            self.busy = True
+            try:
+                future.set_result(function())
+            except BaseException as error:
+                future.set_exception(error)
+            self.busy = False
 
 
 class Batcher:
@@ -54,26 +105,26 @@ class Batcher:
         self.task = asyncio.get_running_loop().create_task(self.run())
 
     async def stop(self) -> None:
-        """End the loop. Nobody waits any more for the batch that is being searched."""
+        """End the loop, without waiting for the batch that is being searched."""
         if self.task is not None:
             self.task.cancel()
-            await asyncio.wait([self.task], timeout=self.limits.drain)  # a stop must end, whatever became of the task
+            await asyncio.wait([self.task], timeout=self.limits.drain)  # stopping must not hang if the task does
         self.worker.shutdown()
 
     def give_up(self) -> None:
-        """Refuse all who still wait: the time to stop has come."""
+        """Refuse all requests that still wait, because the server stops."""
         for ask in self.places:
             if not ask.done.done():
                 ask.done.set_exception(busy("The server is shutting down."))
 
-    async def ask(self, texts: Sequence[str], how: How) -> list[Found]:
-        """The answers in the order of the texts. Cancel it, and what has not begun never will."""
+    async def ask(self, texts: Sequence[str], wanted: Wanted) -> list[Found]:
+        """The answers in the order of the texts. If this is cancelled, texts that wait are not searched."""
         if not texts:
             return []
         if len(self.places) >= self.limits.queue:
-            raise busy(f"All {self.limits.queue} places of the queue are taken; try again in a second.")
+            raise busy(f"The queue is full ({self.limits.queue} requests); try again in a second.")
         loop = asyncio.get_running_loop()
-        ask = Ask(texts, how, loop.create_future(), loop.time(), missing=len(texts))
+        ask = Ask(texts, wanted, loop.create_future(), loop.time(), missing=len(texts))
         self.places.add(ask)
         self.waiting.append(ask)
         self.wake.set()
@@ -97,7 +148,7 @@ class Batcher:
                 await loop.run_in_executor(self.worker, self.search, rows, loop)
 
     async def gather_company(self, until: float) -> None:
-        """Wait for more texts, but not when there are enough for a batch."""
+        """Wait for more texts, unless there are enough for a batch."""
         while asyncio.get_running_loop().time() < until:
             if sum(len(ask.texts) - ask.taken for ask in self.waiting) >= self.limits.rows:
                 return
@@ -107,41 +158,41 @@ class Batcher:
                     await self.wake.wait()
 
     def take(self) -> list[Row]:
-        """Texts for one search, shortest first: one of each request in turn, until the batch is full."""
+        """Texts for one search, shortest first: one of each request at a time, until the batch is full."""
         if not self.waiting:
             return []
-        how, rows, longest = self.waiting[0].how, list[Row](), 0
-        queue = [ask for ask in self.waiting if ask.how == how]
-        while queue and len(rows) < max(1, self.limits.rows // how.times):
+        wanted, rows, longest = self.waiting[0].wanted, list[Row](), 0
+        queue = [ask for ask in self.waiting if ask.wanted == wanted]
+        while queue and len(rows) < max(1, self.limits.rows // wanted.times):
             ask = queue.pop(0)
             longest = max(longest, len(ask.texts[ask.taken]))
-            if rows and longest * (len(rows) + 1) * how.times > self.limits.area:
+            if rows and longest * (len(rows) + 1) * wanted.times > self.limits.area:
                 break
             rows.append((ask, ask.taken))
             ask.taken += 1
             if ask.taken < len(ask.texts):
                 queue.append(ask)
-        # Who has had a turn goes behind those who have not; who has no text left waits no longer.
+        # Requests that gave a text go behind those that did not; those without texts left leave the queue.
         had = {ask for ask, _ in rows}
         rest = [ask for ask in self.waiting if ask not in had]
         self.waiting = rest + [ask for ask in self.waiting if ask in had and ask.taken < len(ask.texts)]
         return sorted(rows, key=lambda row: len(row[0].texts[row[1]]))
 
     def search(self, rows: list[Row], loop: asyncio.AbstractEventLoop) -> None:
-        """In the thread of the model. Whatever happens, every row has its answer."""
+        """Search a batch, in the thread of the model. Every row gets an answer, also after an error."""
         started = time.perf_counter()
-        texts, how = [ask.texts[number] for ask, number in rows], rows[0][0].how
+        texts, wanted = [ask.texts[number] for ask, number in rows], rows[0][0].wanted
         try:
-            found: list[Found | Exception] = [*self.find(texts, how)]
+            found: list[Found | Exception] = [*self.find(texts, wanted)]
         except Exception:
-            found = [self.search_alone(text, how) for text in texts]  # one bad text does not spoil its neighbours
+            found = [self.search_alone(text, wanted) for text in texts]  # one bad text must not make the others fail
         self.measure(len(rows), time.perf_counter() - started)
         with suppress(RuntimeError):  # the loop has been closed meanwhile
             loop.call_soon_threadsafe(self.deliver, rows, found)
 
-    def search_alone(self, text: str, how: How) -> Found | Exception:
+    def search_alone(self, text: str, wanted: Wanted) -> Found | Exception:
         try:
-            return self.find([text], how)[0]
+            return self.find([text], wanted)[0]
         except SeqloomError:
             return Refusal(400, "The model cannot translate this text with these settings.")
         except Exception as error:
@@ -151,7 +202,7 @@ class Batcher:
     def deliver(self, rows: list[Row], found: list[Found | Exception]) -> None:
         for (ask, number), answer in zip(rows, found, strict=True):
             if ask.done.done():
-                continue  # gone, or failed before
+                continue  # its client is gone, or it has failed before
             if isinstance(answer, Exception):
                 ask.done.set_exception(answer)
                 continue

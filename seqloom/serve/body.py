@@ -1,12 +1,14 @@
-"""What a request says, in any of four encodings: JSON, form, multipart, or everything in the query string."""
+"""Parse the body of a request into a checked type. It may be JSON, form, multipart, or the query string."""
 
 import re
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
+from msgspec.structs import FieldInfo
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -15,22 +17,25 @@ from seqloom.serve.refusal import Refusal
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 MOST_FIELDS = 1000
-MOST_DRAINED = 8  # bodies' worth: a client that still sends would not read the answer
-BOUNDARY = re.compile(r"[ !#-:<-\[\]-~]{1,70}")  # printable, but none of " ; \
+MOST_DRAINED = (
+    8  # times the limit: read so much of a body that is too large, because a client that still sends reads no answer
+)
+T = TypeVar("T", bound=msgspec.Struct)
+BOUNDARY = re.compile(r"[ !#-:<-\[\]-~]{1,70}")  # printable, without " ; \
 # The library takes long for a header of nothing but semicolons, and a body has room for hundreds of them.
 ODD_PART = re.compile(rb"^content-disposition:(?:[^\r\n;]*+;){9}", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Names and what was said for each. From JSON they have types; elsewhere all is text, and a name may come twice."""
+    """Names and their values. Values from JSON have types; all others are text, and their names may occur twice."""
 
     values: dict[str, Any]
     typed: bool
 
 
 async def read_fields(request: Request, most: int) -> Fields:
-    """The fields of a request: those of the query string, and over them those of the body."""
+    """The fields of a request, from the query string and the body; those of the body win."""
     query = parse_form(request.scope["query_string"])
     body = await read_body(request, most)
     kind, settings = read_content_type(request.headers.get("content-type", ""))
@@ -48,7 +53,7 @@ async def read_fields(request: Request, most: int) -> Fields:
 
 
 def read_content_type(header: str) -> tuple[str, dict[str, str]]:
-    """The media type and its settings. Only UTF-8 is read: other charsets are a way to lone surrogates."""
+    """The media type and its settings. Only UTF-8 is accepted: other charsets can produce lone surrogates."""
     kind, *words = header.split(";")
     halves = [word.partition("=") for word in words]
     settings = {name.strip().lower(): value.strip().strip('"') for name, _, value in halves}
@@ -83,7 +88,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
 def parse_form(body: bytes) -> dict[str, Any]:
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
-    except ValueError:  # too many fields, or bytes that are no UTF-8
+    except ValueError:  # too many fields, or invalid UTF-8
         raise Refusal(400, f"The form is not valid: want UTF-8 and at most {MOST_FIELDS:,} fields.") from None
     if len(pairs) == 1 and pairs[0][0].lstrip().startswith("{"):
         raise Refusal(400, f"The body looks like JSON but is sent as a form: set Content-Type: {JSON}.")
@@ -91,7 +96,10 @@ def parse_form(body: bytes) -> dict[str, Any]:
 
 
 async def parse_multipart(body: bytes, boundary: str) -> dict[str, Any]:
-    """The fields of a multipart body. Of the header the library sees the boundary only: nobody names it a decoder."""
+    """The fields of a multipart body.
+
+    The library sees only the boundary of the header, so that no client can choose a decoder.
+    """
     headers = Headers({"Content-Type": f'{MULTIPART}; boundary="{boundary}"'})
 
     async def once() -> AsyncGenerator[bytes, None]:
@@ -109,7 +117,7 @@ async def parse_multipart(body: bytes, boundary: str) -> dict[str, Any]:
 
 
 def gather(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """A name that comes once has a text, one that comes again a list."""
+    """Collect the values: a name that occurs once has a text, one that occurs again a list."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name not in found:
@@ -119,3 +127,38 @@ def gather(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
         else:
             found[name] = [found[name], value]
     return found
+
+
+def read_request(fields: Fields, kind: type[T]) -> T:
+    """Convert the fields to the type of the request. Unknown fields are ignored, because clients send many of them."""
+    said = {}
+    for field in fields_of(kind):
+        if field.name in fields.values:
+            said[field.name] = read_field(field, fields.values[field.name], fields.typed)
+        elif field.required:
+            raise Refusal(400, f"{field.name} is missing: it must be {wanted(field)}.")
+    return kind(**said)
+
+
+@cache
+def fields_of(kind: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
+    """The types of the fields, cached: reading annotations takes as long as the rest of a request."""
+    return msgspec.structs.fields(kind)
+
+
+def read_field(field: FieldInfo, value: Any, typed: bool) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # in JSON 2.0 is a whole number
+    try:
+        got = msgspec.convert(value, field.type, strict=typed)
+        msgspec.json.encode(got)  # half of a surrogate pair is not text
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        raise Refusal(400, f"{field.name} must be {wanted(field)}.") from None
+    return got
+
+
+def wanted(field: FieldInfo) -> str:
+    """The description of its type, or of the member of a union that has one."""
+    metas = [meta for member in (field.type, *get_args(field.type)) for meta in get_args(member)]
+    found = (meta.description for meta in metas if isinstance(meta, msgspec.Meta) and meta.description)
+    return next(found, "as /openapi.json says")

@@ -1,22 +1,22 @@
-"""The shape of DeepL's API, as its official clients call it: /v2/translate, /v2/languages, /v2/usage."""
+"""DeepL's API, as its official clients call it: /v2/translate, /v2/languages, /v2/usage."""
 
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from seqloom.serve.endpoint import Endpoint
+from seqloom.serve.finding import Wanted
 from seqloom.serve.languages import name_of
-from seqloom.serve.search import How
+from seqloom.serve.messages import Said, Target, Texts
 from seqloom.serve.service import Service
-from seqloom.serve.shapes import Said, Target, Texts
 from seqloom.serve.translation import AUTO, Wish, translate
 
 NO_QUOTA = 10**12  # characters: clients stop when they have used as many as they may
 Formality = Annotated[
     Literal["default", "prefer_more", "prefer_less"],
-    Meta(description="default, prefer_more or prefer_less, none of which changes anything here"),
+    Meta(description="default, prefer_more or prefer_less; this server ignores it"),
 ]
-NoGlossary = Annotated[Literal[""], Meta(description="empty: there are no glossaries here")]
+NoGlossary = Annotated[Literal[""], Meta(description="empty: this server has no glossaries")]
 
 
 class DeepLRequest(Said, kw_only=True):
@@ -56,7 +56,7 @@ class DeepLUsage(Struct):
 async def translate_texts(service: Service, said: DeepLRequest) -> DeepLAnswer:
     texts = [said.text] if isinstance(said.text, str) else said.text
     format = "html" if said.tag_handling else "text"
-    wish = Wish(texts, said.source_lang or AUTO, said.target_lang, format, How(service.beam))
+    wish = Wish(texts, said.source_lang or AUTO, said.target_lang, format, Wanted.of(service.search))
     found = await translate(service, wish)
     return DeepLAnswer(
         [

@@ -1,9 +1,9 @@
-"""Which of the served languages a text is in: by its script, its commonest words and its letters.
+"""Detect the language of a text among the served ones, by its script, its most common words and its letters.
 
     score(l) = sum over words and letters of the text of log(p(seen | l) / p(seen | any))
     confidence(l) = exp(score(l)) / sum over the served of exp(score)
 
-Where nothing speaks for any language, all are equally likely, and the confidence says so.
+Without any evidence, all served languages are equally likely, and so is their confidence.
 """
 
 import math
@@ -18,10 +18,10 @@ from seqloom.data.letters import SCRIPT_OF, SCRIPTS, TABLE, code_points
 from seqloom.serve.languages import base
 from seqloom.serve.words import LETTERS, WORDS
 
-MOST_CHARACTERS = 2000  # of a text that are looked at; more tell nothing new
+MOST_CHARACTERS = 2000  # read per text; more add nothing
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-GAIN = 1.6  # nats for a common word of a language; the more languages share it, the less it tells one from another
-LETTER_GAIN = 1.2  # nats for a letter that is not in everybody's alphabet
+GAIN = 1.6  # nats for a common word of a language; the more languages share it, the less it says
+LETTER_GAIN = 1.2  # nats for a letter that is not in every alphabet
 LOSS = -0.35  # nats for a word that is common elsewhere, or a letter of others
 WRONG_SCRIPT = -8.0  # nats, times the share of letters in another script
 KANA = re.compile(r"[\u3040-\u30ff]")
@@ -35,7 +35,7 @@ class Guess:
 
 
 def detect(text: str, served: Sequence[str]) -> list[Guess]:
-    """The served languages, the likeliest first; those under 1 % are left out, but for the first."""
+    """The served languages, most probable first; except for the first, those under 1 % are left out."""
     scores = scores_of(unicodedata.normalize("NFC", text[:MOST_CHARACTERS]).lower(), [base(code) for code in served])
     top = max(scores, default=0.0)
     weights = [math.exp(score - top) for score in scores]
@@ -57,14 +57,14 @@ def scores_of(text: str, codes: Sequence[str]) -> list[float]:
 
 
 def add(scores: list[float], has: list[bool], gain: float) -> None:
-    """What one sign tells: something for those that have it, a little against the others, nothing if all do."""
+    """Count one word or letter for the languages that have it, a little against the others; nothing if all have it."""
     if any(has) and not all(has):
         for place, found in enumerate(has):
             scores[place] += gain if found else LOSS
 
 
 def script_score(code: str, scripts: np.ndarray, text: str) -> float:
-    """Against a language whose script the text is not in; Japanese and Chinese are told apart by the kana."""
+    """The penalty of a language if the text is in another script; kana distinguish Japanese from Chinese."""
     own = OTHER_SCRIPTS.get(code) or SCRIPT_OF.get(code) or ("Latin" if code in WORDS else "")
     if not own or not scripts.sum():
         return 0.0

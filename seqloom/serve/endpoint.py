@@ -1,4 +1,4 @@
-"""One address of the server: what it takes, what it answers, and what holds for all: key, deadline, clients that go."""
+"""An endpoint: the types of request and answer; key, deadline and disconnected clients are the same for all."""
 
 import asyncio
 import hmac
@@ -12,15 +12,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from seqloom.serve.body import Fields, read_fields
-from seqloom.serve.fields import read_request
+from seqloom.serve.body import Fields, read_fields, read_request
+from seqloom.serve.messages import Error, Said
 from seqloom.serve.refusal import OURS, Refusal, busy
 from seqloom.serve.service import Service
-from seqloom.serve.shapes import Error, Said
 
 log = logging.getLogger("seqloom.serve")
-SCHEMES = ("bearer", "deepl-auth-key")  # what stands before a key in a header
-CLIENT_GONE = 499  # nobody reads it; it is what the metrics count
+SCHEMES = ("bearer", "deepl-auth-key")  # the word before a key in a header
+CLIENT_GONE = 499  # no client reads it, but the metrics count it
 Handle = Callable[[Service, Any], Awaitable[Any]]
 
 
@@ -29,12 +28,12 @@ class Endpoint:
     method: str
     path: str
     summary: str
-    handle: Handle  # gives something to encode as JSON, or a Response
+    handle: Handle  # returns something to encode as JSON, or a Response
     answer: Any  # its type
-    takes: type[Said] | None = None  # None: it reads nothing, and needs no key
-    no_key: int = 403  # what a wrong key is answered with
+    takes: type[Said] | None = None  # None = it reads no request, and needs no key
+    no_key: int = 403  # the status for a wrong key
     streams: bool = False  # may also answer with server-sent events
-    statuses: tuple[int, ...] = ()  # what else it may answer with
+    statuses: tuple[int, ...] = ()  # further statuses of its answers
     error: Any = Error  # the type of a refusal
 
     async def respond(self, service: Service, request: Request) -> Response:
@@ -77,7 +76,7 @@ class Endpoint:
 
 
 def has_key(service: Service, request: Request, fields: Fields) -> bool:
-    """The key may stand in a header or in a field; it is compared in a time that tells nothing of it."""
+    """Check the key, from a header or a field; the comparison takes constant time."""
     if service.key is None:
         return True
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
@@ -88,9 +87,9 @@ def has_key(service: Service, request: Request, fields: Fields) -> bool:
 
 
 async def while_connected(request: Request, work: Awaitable[Any]) -> Any:
-    """The result of the work, which is dropped the moment that the client goes away."""
+    """The result of the work, which is cancelled as soon as the client disconnects."""
     working = asyncio.ensure_future(work)
-    going = asyncio.ensure_future(request.receive())  # the body has been read: what comes now is the end
+    going = asyncio.ensure_future(request.receive())  # the body has been read, so the next message is the end
     try:
         await asyncio.wait({working, going}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():

@@ -1,4 +1,4 @@
-"""Codes of languages: what people call them, and which served one a client means by EN-US, pt_br or ENG."""
+"""Language codes: their English names, and the served language that a client means by EN-US, pt_br or ENG."""
 
 from collections.abc import Collection
 
@@ -33,14 +33,14 @@ def base(code: str) -> str:
 
 
 def name_of(code: str) -> str:
-    """English for en, Portuguese (BR) for pt-BR; a code that nobody knows is its own name."""
+    """English for en, Portuguese (BR) for pt-BR; an unknown code is its own name."""
     known = NAMES.get(base(code))
     region = code.replace("_", "-").partition("-")[2]
     return code if known is None else f"{known} ({region})" if region else known
 
 
 def resolve(code: str, served: Collection[str]) -> str | None:
-    """The served code that a client means: as it is, in other letters, else the only one of the same language."""
+    """The served code that a client means: the same code, ignoring case, or the only one of the same language."""
     if code in served:
         return code
     asked = code.replace("_", "-").lower()

@@ -5,11 +5,8 @@ from typing import Any
 
 from seqloom.serve.detect import Guess, detect
 from seqloom.serve.endpoint import Endpoint
-from seqloom.serve.languages import name_of
-from seqloom.serve.refusal import Refusal
-from seqloom.serve.search import How
-from seqloom.serve.service import Service
-from seqloom.serve.shapes import (
+from seqloom.serve.finding import Wanted
+from seqloom.serve.messages import (
     DefaultPair,
     Detected,
     DetectRequest,
@@ -21,23 +18,25 @@ from seqloom.serve.shapes import (
     TranslateAnswer,
     TranslateRequest,
 )
+from seqloom.serve.refusal import Refusal
+from seqloom.serve.service import Service
 from seqloom.serve.translation import AUTO, Wish, check_texts, translate
 
 
 async def translate_texts(service: Service, said: TranslateRequest) -> TranslateAnswer:
     texts = [said.q] if isinstance(said.q, str) else said.q
-    how = How(beam=service.beam, alternatives=said.alternatives)
-    found = await translate(service, Wish(texts, said.source, said.target, said.format, how))
+    wanted = Wanted.of(service.search, alternatives=said.alternatives)
+    found = await translate(service, Wish(texts, said.source, said.target, said.format, wanted))
     answer = TranslateAnswer([one.text for one in found])
     if said.source.lower() == AUTO:
         answer.detectedLanguage = [detected(one.guess) for one in found if one.guess]
     if said.alternatives:
-        answer.alternatives = [one.alternatives for one in found]
+        answer.alternatives = [one.found.alternatives for one in found]
     return first_of(answer) if isinstance(said.q, str) else answer
 
 
 def first_of(answer: TranslateAnswer) -> TranslateAnswer:
-    """A text gets a text where a list gets a list."""
+    """Answer a text with a text and a list with a list."""
     fields: dict[str, Any] = {name: getattr(answer, name) for name in answer.__struct_fields__}
     return TranslateAnswer(**{name: field[0] if isinstance(field, list) else field for name, field in fields.items()})
 
@@ -52,7 +51,7 @@ async def detect_language(service: Service, said: DetectRequest) -> list[Detecte
 
 
 async def list_languages(service: Service, _: None) -> list[Language]:
-    return [Language(code, name_of(code), service.targets_of(code)) for code in service.languages]
+    return [Language(code, service.name_of(code), service.targets_of(code)) for code in service.languages]
 
 
 async def health(service: Service, _: None) -> Health:
@@ -66,12 +65,12 @@ async def settings(service: Service, _: None) -> FrontendSettings:
         frontendTimeout=500,
         apiKeys=service.key is not None,
         keyRequired=service.key is not None,
-        language=DefaultPair(NamedCode(source, name_of(source)), NamedCode(target, name_of(target))),
+        language=DefaultPair(NamedCode(source, service.name_of(source)), NamedCode(target, service.name_of(target))),
     )
 
 
 async def switched_off(service: Service, _: None) -> None:
-    raise Refusal(403, "This is switched off on this server.")
+    raise Refusal(403, "This function is switched off on this server.")
 
 
 ENDPOINTS = [
@@ -79,7 +78,7 @@ ENDPOINTS = [
         "POST", "/translate", "Translate a text or a list of texts", translate_texts, TranslateAnswer, TranslateRequest
     ),
     Endpoint(
-        "POST", "/detect", "Tell which served language a text is in", detect_language, list[Detected], DetectRequest
+        "POST", "/detect", "Detect which served language a text is in", detect_language, list[Detected], DetectRequest
     ),
     Endpoint("GET", "/languages", "The served languages", list_languages, list[Language]),
     Endpoint("GET", "/health", "Is the server alive?", health, Health),

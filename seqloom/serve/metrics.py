@@ -26,7 +26,7 @@ class Metrics:
         self.queue = Gauge("seqloom_queue_requests", "Requests that wait or are answered", ["model"], registry=registry)
         self.characters = Counter("seqloom_characters", "Characters translated", ["model"], registry=registry)
         self.cut = Counter(
-            "seqloom_cut_sentences", "Sentences longer than the model takes", ["model"], registry=registry
+            "seqloom_cut_sentences", "Sentences that were too long for the model", ["model"], registry=registry
         )
 
     def page(self) -> bytes:

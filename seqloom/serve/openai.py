@@ -1,4 +1,4 @@
-"""The shape of OpenAI's chat: the model is a pair of languages (en-de), the last message with text is translated."""
+"""OpenAI's chat API: the model is a pair of languages (en-de); the last message with text is translated."""
 
 import asyncio
 import re
@@ -12,10 +12,10 @@ from msgspec import Meta, Struct
 from starlette.responses import Response, StreamingResponse
 
 from seqloom.serve.endpoint import Endpoint
+from seqloom.serve.finding import Wanted
+from seqloom.serve.messages import NBest, Said
 from seqloom.serve.refusal import Refusal
-from seqloom.serve.search import How
 from seqloom.serve.service import Model, Service
-from seqloom.serve.shapes import NBest, Said
 from seqloom.serve.translation import Wish, translate
 
 PIECES = re.compile(r"\s*\S+|\s+$")
@@ -99,9 +99,9 @@ class ChatError(Struct):
 async def complete(service: Service, said: ChatRequest) -> ChatAnswer | Response:
     model = find_model(service, said.model)
     text, n = next(filter(None, map(text_of, reversed(said.messages))), ""), said.n or 1
-    beam = None if service.beam is None else max(service.beam, n)
-    [found] = await translate(service, Wish([text], model.source, model.target, how=How(beam, n)))
-    texts = [one.text for one in found.hypotheses] or [found.text]
+    wanted = Wanted.of(service.search, n_best=n)
+    [answered] = await translate(service, Wish([text], model.source, model.target, wanted=wanted))
+    texts = [one.text for one in answered.found.hypotheses] or [answered.text]
     answer = ChatAnswer(
         id=f"chatcmpl-{uuid.uuid4().hex}",
         created=int(time.time()),
@@ -118,7 +118,7 @@ async def complete(service: Service, said: ChatRequest) -> ChatAnswer | Response
 def find_model(service: Service, name: str) -> Model:
     models = {model.name: model for model in service.models.values()}
     if name not in models:
-        raise Refusal(404, f"There is no such model here; there are: {', '.join(models)}.")
+        raise Refusal(404, f"No such model; available: {', '.join(models)}.")
     return models[name]
 
 

@@ -1,4 +1,4 @@
-"""/openapi.json, written from the table of endpoints and the types of `shapes`; it names the languages served here."""
+"""/openapi.json, written from the table of endpoints and their types; it names the languages served here."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,8 +8,8 @@ import msgspec
 from seqloom import __version__
 from seqloom.serve.body import FORM, JSON, MULTIPART
 from seqloom.serve.endpoint import Endpoint
+from seqloom.serve.messages import Error, Said
 from seqloom.serve.service import Service
-from seqloom.serve.shapes import Error, Said
 
 WHY = {
     400: "Something in the request is missing, wrong or over a limit",
@@ -17,8 +17,8 @@ WHY = {
     403: "The key is missing or wrong, or this is switched off",
     404: "There is no such model",
     413: "The body is too large",
-    415: "The body is in no form that is read here",
-    500: "A fault of the server",
+    415: "The body has an unsupported media type, encoding or charset",
+    500: "An error in the server",
     503: "The queue is full: try again after Retry-After seconds",
     504: "There was no answer within the deadline",
 }
@@ -82,12 +82,12 @@ def response(description: str, reference: str) -> dict[str, Any]:
 
 
 def narrow(whole: dict[str, Any], service: Service) -> None:
-    """What is true of this server only: its languages, models and limits."""
+    """The facts of this server: its languages, models and limits."""
     names = [model.name for model in service.models.values()]
     allowed = {
         "source": ["auto", *service.sources],
         "target": service.targets,
-        "source_lang": service.sources,
+        "source_lang": ["", "auto", *service.sources],
         "target_lang": service.targets,
         "model": names,
         "id": names,

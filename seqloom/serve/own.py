@@ -1,60 +1,55 @@
-"""What only Seqloom has, under /v1: scores, n-best, word alignments, attention, facts of the models, health."""
+"""Seqloom's own endpoints, under /v1: scores, n-best, word alignments, facts of the models, health."""
 
 from starlette.responses import Response
 
 from seqloom import __version__
+from seqloom.inside.views import VIEWS
 from seqloom.serve.endpoint import Endpoint
-from seqloom.serve.refusal import busy
-from seqloom.serve.search import How
-from seqloom.serve.service import Model, Service
-from seqloom.serve.shapes import (
-    Attention,
-    ExplainAnswer,
-    ExplainRequest,
+from seqloom.serve.finding import Wanted
+from seqloom.serve.messages import (
+    OFFERED,
     Health,
+    Hypothesis,
     ModelAnswer,
     ModelFacts,
     OwnAnswer,
     OwnRequest,
+    OwnTexts,
     OwnTranslation,
     Said,
 )
+from seqloom.serve.refusal import busy
+from seqloom.serve.service import Model, Service
 from seqloom.serve.translation import Translated, Wish, translate
 
 
-async def translate_in_full(service: Service, said: OwnRequest) -> OwnAnswer:
-    beam = said.beam or service.beam
-    how = How(max(beam, said.n_best) if beam else None, said.n_best, said.alternatives, said.alignment)
+async def translate_in_full(service: Service, said: OwnTexts) -> OwnAnswer:
+    options = {name: getattr(said, name) for name in OFFERED}
+    wanted = Wanted.of(service.search, alignment=said.alignment, **options)
     texts = [said.q] if isinstance(said.q, str) else said.q
-    found = await translate(service, Wish(texts, said.source, said.target, said.format, how))
-    return OwnAnswer([in_full(one, said) for one in found])
+    found = await translate(service, Wish(texts, said.source, said.target, said.format, wanted))
+    return OwnAnswer([in_full(one, wanted) for one in found])
 
 
-def in_full(one: Translated, said: OwnRequest) -> OwnTranslation:
+def in_full(one: Translated, wanted: Wanted) -> OwnTranslation:
+    hypotheses = one.found.hypotheses
     answer = OwnTranslation(
         text=one.text,
         source=one.source,
         target=one.target,
         confidence=one.guess.confidence if one.guess else None,
-        model=one.model.name if one.model and one.hypotheses else None,
-        hypotheses=one.hypotheses,
+        model=one.model.name if one.model and hypotheses else None,
+        hypotheses=[Hypothesis(each.text, each.score, each.log_prob) for each in hypotheses],
     )
-    if said.alternatives:
-        answer.alternatives = one.alternatives
-    if said.alignment:
-        answer.alignment = one.alignment
+    if wanted.alternatives:
+        answer.alternatives = one.found.alternatives
+    if wanted.alignment:
+        answer.alignment = hypotheses[0].alignment if hypotheses else None
     return answer
 
 
-async def explain(service: Service, said: ExplainRequest) -> ExplainAnswer:
-    """The attention of the model's own translation of each line, piece by piece."""
-    how = How(service.beam, attention=True)
-    found = await translate(service, Wish([said.q], said.source, said.target, how=how))
-    return ExplainAnswer([None if seen is None else Attention(**seen) for seen in found[0].attention])
-
-
 async def describe(service: Service, _: Said) -> ModelAnswer:
-    return ModelAnswer(__version__, [facts_of(model, service.beam) for model in service.models.values()])
+    return ModelAnswer(__version__, [facts_of(model, service.search.beam) for model in service.models.values()])
 
 
 def facts_of(model: Model, beam: int | None) -> ModelFacts:
@@ -67,6 +62,7 @@ def facts_of(model: Model, beam: int | None) -> ModelFacts:
         parameters=facts.get("params"),
         beam=config.decode.beam if beam is None else beam,
         max_tokens=config.data.max_tokens,
+        views=[name for name, view in VIEWS.items() if view.fits(config)],
         made_by=facts.get("version"),
     )
 
@@ -94,7 +90,6 @@ ENDPOINTS = [
         OwnAnswer,
         OwnRequest,
     ),
-    Endpoint("POST", "/v1/explain", "The attention behind a translation", explain, ExplainAnswer, ExplainRequest),
     Endpoint("GET", "/v1/model", "The models that are served", describe, ModelAnswer, Said),
     Endpoint("GET", "/v1/healthz", "Is the server alive?", alive, Health),
     Endpoint("GET", "/v1/readyz", "Does it take requests?", ready, Health),

@@ -1,4 +1,4 @@
-"""A request that is not answered: a status and one sentence, in JSON, whatever went wrong."""
+"""Errors as answers: a status and one sentence, in JSON."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,18 +8,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-RETRY_AFTER = "1"  # seconds: a full queue of 64 is worked off in about that
+RETRY_AFTER = "1"  # seconds: about the time to answer a full queue of 64
 SENTENCES = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
 }
-OURS = "Something went wrong here; it is in the log of the server."
-CODES = {401: "invalid_api_key", 404: "model_not_found"}  # what clients of OpenAI know them by
+OURS = "Internal error; see the log of the server."
+CODES = {401: "invalid_api_key", 404: "model_not_found"}  # names of these errors for OpenAI clients
 LIKE_DEEPL, LIKE_OPENAI = "/v2/", ("/v1/chat/", "/v1/models")  # beginnings of addresses
 
 
 class Refusal(Exception):
-    """The message is for the client; nothing else of an error ever reaches them."""
+    """An error answer. Its message is for the client; no other detail of an error is sent."""
 
     def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(sentence)
@@ -49,12 +49,12 @@ async def on_refusal(request: Request, error: Exception) -> Response:
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:
-    """What the library refuses by itself: unknown addresses and methods."""
+    """Answer requests that the library itself refuses: unknown addresses and methods."""
     assert isinstance(error, HTTPException)
     sentence = SENTENCES.get(error.status_code, "This request cannot be answered.")
     return answer_refusal(error.status_code, sentence, error.headers, request.url.path)
 
 
 async def on_fault(request: Request, error: Exception) -> Response:
-    """A fault of ours. The library raises it again after the answer, so that it stands in the log."""
+    """Answer an error of the server itself. The library raises it again afterwards, so that the log has it."""
     return answer_refusal(500, OURS, None, request.url.path)

@@ -19,9 +19,9 @@ MARKUP = re.compile(
     r"|<(?P<close>/?)(?P<tag>[a-z][^\s<>/]*+)(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>",
     re.DOTALL | re.IGNORECASE,
 )
-# How authors say that a name or a piece of code stays.
+# Markup by which authors say that a name or a piece of code must not be translated.
 STAYS = re.compile(r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE)
-LINED = {"pre", "textarea"}  # here blanks and line ends are seen as they were written
+LINED = {"pre", "textarea"}  # elements in which spaces and line ends are shown as written
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
 
@@ -36,19 +36,19 @@ def split(text: str, format: str) -> list[Segment]:
 
 
 def join(segments: Sequence[Segment], translated: Iterator[str], format: str) -> str:
-    """The segments with the next translation in the place of each one that has one."""
+    """Join the segments; the next translation replaces each segment that is to be translated."""
     escape: Callable[[str], str] = escape_text if format == "html" else str
     return "".join(escape(next(translated)) if segment.translate else segment.text for segment in segments)
 
 
 def split_text(text: str, keep: Callable[[str], str] = str) -> list[Segment]:
-    """Each line by itself."""
+    """One segment per line."""
     return [segment for line in LINES.split(text) for segment in around(line, keep)]
 
 
 def around(text: str, keep: Callable[[str], str]) -> Iterator[Segment]:
-    """A text without the blanks around it, and these; a text without letters and digits stays as it is."""
-    if not any(map(str.isalnum, text)):
+    """A text without the blanks around it, and these. Whether there is a word in it, the translator asks."""
+    if not text.strip():
         if text:
             yield Segment(keep(text), translate=False)
         return
@@ -63,7 +63,7 @@ def escape_text(text: str) -> str:
 
 
 def split_html(text: str) -> list[Segment]:
-    """Markup as it was written; text nodes without their entities. What is no whole tag is text."""
+    """Split HTML into markup, unchanged, and text nodes with decoded entities. An incomplete tag is text."""
     segments: list[Segment] = []
     staying: list[str] = []  # open elements, from one that must not be translated on
     lined = False

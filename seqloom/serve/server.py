@@ -1,14 +1,17 @@
-"""From the first listening socket to the last answer: uvicorn with our signals, and a stop that answers all.
+"""Runs the server: listens, starts uvicorn with our signal handling, and stops after answering accepted requests.
 
-On SIGTERM or Ctrl-C nobody new is let in, accepted requests have `drain` seconds for their answers, the exit code is 0.
+On SIGTERM or Ctrl-C no new request is accepted, those accepted have `drain` seconds for their
+answers, and the exit code is 0.
 """
 
 import asyncio
 import ipaddress
+import json
 import math
 import signal
 import socket
 from collections.abc import Callable
+from shlex import quote
 from types import FrameType
 
 import uvicorn
@@ -44,7 +47,7 @@ class Server(uvicorn.Server):
             self.on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The second Ctrl-C waits for nobody."""
+        """A signal stops the server; the second Ctrl-C does not wait for answers."""
         self.service.accepting = False
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
@@ -52,7 +55,7 @@ class Server(uvicorn.Server):
             self.loop.call_soon_threadsafe(self.cut_off)
 
     def cut_off(self) -> None:
-        """Hang up on everybody: from Python 3.12 on the end waits for connections that are open."""
+        """Close all connections: from Python 3.12 on the end waits for connections that are open."""
         for connection in [*self.server_state.connections]:
             if connection.transport is not None:
                 connection.transport.abort()
@@ -64,7 +67,7 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket, or a sentence that says why not."""
+    """A bound socket; UsageError with the reason if the address cannot be used."""
     if not 0 <= port <= 65535:
         raise UsageError(f"--port {port}: want 0 (any free one) to 65535")
     try:
@@ -82,16 +85,16 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def check_open_to_others(host: str, key: str | None, insecure: bool) -> None:
-    """Only this machine may use a server without a key, unless somebody says that all may."""
+    """Refuse a server without a key that other machines can reach, unless --insecure is given."""
     if key == "":
         raise UsageError("--api-key is empty: give a key that is hard to guess")
     try:
         loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        loopback = False  # the name of a machine
+        loopback = False  # a name, not an address
     if not loopback and key is None and not insecure:
         raise UsageError(
-            f"--host {host}: others could use this server without a key. Add --api-key KEY, or --insecure if all may."
+            f"--host {host}: others could use this server without a key. Add --api-key KEY, or --insecure to allow it."
         )
 
 
@@ -99,3 +102,35 @@ def address_of(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def greeting(service: Service, address: str) -> str:
+    """The first lines of output: the address, and settings to paste into the clients that people have."""
+    source, target = next(iter(service.models))  # words from a model's folder: quoted in whatever is pasted
+    form = f"-d {quote(f'source={source}')} -d {quote(f'target={target}')}"
+    both, model = f"{json.dumps(source)}, {json.dumps(target)}", json.dumps(f"{source}-{target}")
+    key = service.key is not None
+    python_key = ', api_key="YOUR KEY"' if key else ""
+    curl_key = ' -d api_key="YOUR KEY"' if key else ""
+    any_key = "YOUR KEY" if key else "any"
+    rows = {
+        "curl": f"curl {address}/translate -d q=Hello {form}{curl_key}",
+        "libretranslatepy": f'LibreTranslateAPI("{address}"{python_key}).translate("Hello", {both})',
+        "deep-translator": f'LibreTranslator({both}, api_key="{any_key}", custom_url="{address}/")',
+        "Mastodon": f"LIBRE_TRANSLATE_ENDPOINT={address} LIBRE_TRANSLATE_API_KEY={any_key.replace(' ', '_')}",
+        "Weblate": f'LibreTranslate, configuration {{"url": "{address}", "key": "{any_key if key else ""}"}}',
+        "deepl": f'DeepLClient("{any_key}", server_url="{address}")',
+        "openai": f'OpenAI(base_url="{address}/v1", api_key="{any_key}"), model={model}',
+    }
+    names = service.name_of
+    models = [f"  {names(m.source)} -> {names(m.target)} ({m.name})" for m in service.models.values()]
+    settings = [f"  {name:<17} {line}" for name, line in rows.items()]
+    return "\n".join(
+        [
+            f"Seqloom serves {len(models)} model{'s' * (len(models) > 1)} at {address} (the page is there too)",
+            *models,
+            "Settings for clients:",
+            *settings,
+            "Ctrl-C stops; requests that were accepted are answered first.",
+        ]
+    )

@@ -1,23 +1,26 @@
-"""What is served: models as pairs of languages, each with its queue and thread, and the limits that hold for all."""
+"""The served models by language pair, each with its queue and thread, and the limits of all requests."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
-from seqloom.serve.batcher import Batcher
-from seqloom.serve.languages import resolve
-from seqloom.serve.limits import Limits
+from seqloom.serve.batcher import Batcher, Limits, OneThread
+from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
+from seqloom.serve.languages import name_of, resolve
 from seqloom.serve.metrics import Metrics
-from seqloom.serve.refusal import Refusal
-from seqloom.serve.search import Find, Found, How, make_find
-from seqloom.serve.thread import OneThread
+from seqloom.serve.refusal import Refusal, busy
 
 if TYPE_CHECKING:
+    from seqloom.explain.document import Explained
     from seqloom.runtime.translator import Translator
 
-UNNAMED = ("src", "tgt")  # the languages of a model that does not know its own
+MOST_EXPLAINING = 8  # requests per model: each takes up to seconds, and one runs at a time
+UNNAMED = ("src", "tgt")  # the languages of a model whose settings do not name them
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +40,41 @@ class Model:
     target: str
     translator: "Translator"
     batcher: Batcher
-    reference: asyncio.Future[Any] | None = None  # the torch engine behind a fast one, once somebody needs it
+    reference: asyncio.Future[Any] | None = None  # the torch engine behind a fast one, loaded when needed
+    explainer: OneThread = field(default_factory=lambda: OneThread("seqloom-explain"))
+    explaining: int = 0  # requests that wait for it, or are being answered
 
-    async def ask(self, texts: Sequence[str], how: How) -> list[Found]:
-        if how.beyond_fast_engines and self.translator.load_model is not None:
+    async def ask(self, texts: Sequence[str], wanted: Wanted) -> list[Found]:
+        if wanted.beyond_fast_engines and self.translator.load_model is not None:
             await self.load_reference()
-        return await self.batcher.ask(texts, how)
+        return await self.batcher.ask(texts, wanted)
+
+    async def explain(self, text: str, **settings: Any) -> "Explained":
+        """The explain document of a text, made in the thread for it; refused if too many wait."""
+        if self.explaining >= MOST_EXPLAINING:
+            raise busy(f"{MOST_EXPLAINING} texts wait to be explained; try again in a second.")
+        self.explaining += 1
+        try:
+            if self.translator.load_model is not None:
+                await self.load_reference()
+            work = partial(self.translator.explain, text, strict=False, **settings)
+            return await asyncio.get_running_loop().run_in_executor(self.explainer, work)
+        finally:
+            self.explaining -= 1
 
     async def load_reference(self) -> None:
-        """It takes seconds: in a thread of its own, so that those who ask for less are answered meanwhile."""
+        """Load the torch engine in a separate thread: it takes seconds, and other requests are answered meanwhile."""
         if self.reference is None:
             thread = OneThread("seqloom-reference")
             self.reference = asyncio.get_running_loop().run_in_executor(thread, getattr, self.translator, "reference")
             thread.shutdown()
-        await asyncio.wait([self.reference])  # what goes wrong the search says
+        await asyncio.wait([self.reference])  # the search itself will report the error
 
     @property
     def busy(self) -> bool:
-        """Something runs in one of its threads."""
-        return self.batcher.worker.busy or (self.reference is not None and not self.reference.done())
+        """Whether one of its threads is working."""
+        loading = self.reference is not None and not self.reference.done()
+        return self.batcher.worker.busy or self.explainer.busy or loading
 
 
 @dataclass(eq=False)
@@ -63,7 +82,9 @@ class Service:
     pairs: Sequence[Pair]
     limits: Limits = field(default_factory=Limits)
     key: str | None = None
-    beam: int | None = None  # for requests that name none; None = each model's own
+    search: SearchRequest = (
+        NO_OPTIONS  # options that clients do not give; those missing here come from each model's settings
+    )
     metrics: Metrics = field(default_factory=Metrics)
     models: dict[tuple[str, str], Model] = field(default_factory=dict)
     accepting: bool = False
@@ -100,6 +121,7 @@ class Service:
     async def stop(self) -> None:
         self.accepting = False
         for model in self.models.values():
+            model.explainer.shutdown()
             await model.batcher.stop()
 
     @property
@@ -123,6 +145,13 @@ class Service:
     def languages(self) -> list[str]:
         return list(dict.fromkeys([*self.sources, *self.targets]))
 
+    def name_of(self, code: str) -> str:
+        """The English name of a language; a model without known languages is named by its folder."""
+        if code not in UNNAMED:
+            return name_of(code)
+        folders = [pair.folder for pair in self.pairs if code in (pair.source, pair.target)]
+        return f"{Path(folders[0]).resolve().name} ({'input' if code == UNNAMED[0] else 'output'})"
+
     def targets_of(self, source: str) -> list[str]:
         return [target for other, target in self.models if other == source]
 
@@ -145,13 +174,13 @@ class Service:
 
 
 def check_pairs(pairs: Sequence[Pair]) -> None:
-    """Each pair of languages is served by one model."""
+    """Refuse two models for the same pair of languages."""
     seen: dict[tuple[str, str], Pair] = {}
     for pair in pairs:
         first = seen.setdefault((pair.source, pair.target), pair)
         if first is not pair:
-            unnamed = " Neither knows its languages." if (pair.source, pair.target) == UNNAMED else ""
+            unnamed = " The settings of neither name its languages." if (pair.source, pair.target) == UNNAMED else ""
             raise UsageError(
                 f"{first.folder} and {pair.folder} both translate {pair.source} to {pair.target}.{unnamed} "
-                f"Say which is which: SOURCE-TARGET=FOLDER, for example en-de={pair.folder}"
+                f"Name the languages: SOURCE-TARGET=FOLDER, for example en-de={pair.folder}"
             )

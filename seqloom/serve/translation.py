@@ -1,41 +1,41 @@
-"""Texts, languages and wishes -> translations: what every protocol calls, each dressing the answer in its own shape."""
+"""Translates the texts of a request; every protocol calls this and gives the answer its own format."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from seqloom.runtime.parts import Alignment, Translation
 from seqloom.serve.detect import Guess, detect
+from seqloom.serve.finding import Found, Wanted
 from seqloom.serve.refusal import Refusal
-from seqloom.serve.search import Found, How
 from seqloom.serve.segments import Segment, join, split
 from seqloom.serve.service import Model, Service
-from seqloom.serve.shapes import Alignment, Hypothesis
 
 AUTO = "auto"
-SURE = 80.0  # percent: only then is a text left as it is because it seems to be in the target language already
-INLINE = 10_000  # characters; more are looked through in a thread, so that nobody else waits
-PLAIN = How()
+SURE = 80.0  # percent: confidence from which a text counts as already in the target language and stays unchanged
+INLINE = 10_000  # characters; longer texts are split in a thread, so that no other client waits
+PLAIN = Wanted()
+NOTHING_FOUND = Found([])
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a client wants, in the words of no protocol."""
+    """What a client asks for, in any protocol."""
 
     texts: Sequence[str]
     source: str
     target: str
     format: str = "text"
-    how: How = PLAIN
+    wanted: Wanted = PLAIN
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What becomes of one text."""
+    """Where one text goes: its language, its model, and the parts to translate."""
 
     guess: Guess | None
     source: str
-    model: Model | None  # None: it is in the target language
+    model: Model | None  # None = the text is already in the target language
     segments: list[Segment]
 
     @property
@@ -45,34 +45,38 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
+    """The answer to one text, before a protocol gives it a shape."""
+
     text: str
     source: str
     target: str
     guess: Guess | None
     model: Model | None
-    hypotheses: list[Hypothesis]
-    alternatives: list[str]
-    alignment: Alignment | None = None
-    attention: Sequence[dict[str, Any] | None] = ()  # of each part
+    found: Found = NOTHING_FOUND  # empty if the text was not translated
 
 
 async def translate(service: Service, wish: Wish) -> list[Translated]:
     """A translation for each text, in order."""
     check_texts(service, wish.texts)
-    target = service.language(wish.target, "target") if wish.target else only_target(service)
-    source = AUTO if wish.source.lower() == AUTO else service.language(wish.source, "source")
+    source, target = named_languages(service, wish.source, wish.target)
     if source not in (AUTO, target):
-        service.model(source, target)  # say what is wrong before anything is looked at
+        service.model(source, target)  # refuse a wrong pair of languages first
 
     def plan() -> list[Route]:
         return [route(service, text, source, target, wish.format) for text in wish.texts]
 
     routes = plan() if sum(map(len, wish.texts)) < INLINE else await asyncio.to_thread(plan)
-    found = await ask_models(service, routes, wish.how)
+    found = await ask_models(service, routes, wish.wanted)
     return [
         put_together(text, route, target, answers, wish)
         for text, route, answers in zip(wish.texts, routes, found, strict=True)
     ]
+
+
+def named_languages(service: Service, source: str, target: str) -> tuple[str, str]:
+    """The served languages that a client means: the source may be AUTO; without a target, the only one."""
+    known = service.language(target, "target") if target else only_target(service)
+    return AUTO if source.lower() == AUTO else service.language(source, "source"), known
 
 
 def check_texts(service: Service, texts: Sequence[str]) -> None:
@@ -93,7 +97,9 @@ def only_target(service: Service) -> str:
 def route(service: Service, text: str, source: str, target: str, format: str) -> Route:
     segments, guess = split(text, format), None
     if source == AUTO:
-        guess = guess_source(service, "\n".join(to_translate(segments)), target)  # tags are no words of a language
+        guess = guess_source(
+            service, "\n".join(to_translate(segments)), target
+        )  # without markup, which is not in any language
         source = guess.language
     model = None if source == target else service.model(source, target)
     return Route(guess, source, model, segments)
@@ -104,22 +110,22 @@ def to_translate(segments: Sequence[Segment]) -> list[str]:
 
 
 def guess_source(service: Service, text: str, target: str) -> Guess:
-    """The likeliest language among those that have a model to the target, and the target itself if that is sure."""
+    """The most probable language among those with a model to the target; the target itself only if that is sure."""
     sources = service.sources_of(target)
     if not sources:
-        raise Refusal(400, f"There is no model to {target} here.")
+        raise Refusal(400, f"No served model translates to {target}.")
     guesses = detect(text, [*sources, *([] if target in sources else [target])])
     sure = guesses[0].language != target or guesses[0].confidence >= SURE
     return next((guess for guess in guesses if sure or guess.language != target), guesses[0])
 
 
-async def ask_models(service: Service, routes: Sequence[Route], how: How) -> list[list[Found]]:
-    """What the models find for the parts of each text: one question for each model, all at the same time."""
+async def ask_models(service: Service, routes: Sequence[Route], wanted: Wanted) -> list[list[Found]]:
+    """The outputs for the parts of each text: one request per model, all at the same time."""
     parts: dict[Model, list[str]] = {}
     for route in routes:
         if route.model and route.parts:
             parts.setdefault(route.model, []).extend(route.parts)
-    tasks = [asyncio.ensure_future(model.ask(texts, how)) for model, texts in parts.items()]
+    tasks = [asyncio.ensure_future(model.ask(texts, wanted)) for model, texts in parts.items()]
     try:
         answers = {model: iter(found) for model, found in zip(parts, await asyncio.gather(*tasks), strict=True)}
     finally:
@@ -130,51 +136,42 @@ async def ask_models(service: Service, routes: Sequence[Route], how: How) -> lis
     return [[next(answers[route.model]) for _ in route.parts] if route.model else [] for route in routes]
 
 
-def put_together(text: str, route: Route, target: str, found: list[Found], wish: Wish) -> Translated:
-    if not found:
-        return Translated(text, route.source, target, route.guess, route.model, [], [])
+def put_together(text: str, route: Route, target: str, parts: list[Found], wish: Wish) -> Translated:
+    if not parts:
+        return Translated(text, route.source, target, route.guess, route.model)
 
     def whole(texts: Sequence[str]) -> str:
         return join(route.segments, iter(texts), wish.format)
 
     hypotheses = [
-        Hypothesis(
+        Translation(
             whole([one.text for one in ranked]),
             sum(one.score for one in ranked) / len(ranked),
             sum(one.log_prob for one in ranked),
+            join_alignments([one.alignment for one in ranked]) if wish.format == "text" else None,
         )
-        for ranked in zip(*(answer.hypotheses for answer in found), strict=False)
+        for ranked in zip(*(part.hypotheses for part in parts), strict=False)
     ]
     alternatives = [
-        whole([nth(answer, number) for answer in found])
-        for number in range(max(len(answer.alternatives) for answer in found))
+        whole([nth(part, number) for part in parts]) for number in range(max(len(part.alternatives) for part in parts))
     ]
-    return Translated(
-        hypotheses[0].text,
-        route.source,
-        target,
-        route.guess,
-        route.model,
-        hypotheses,
-        alternatives,
-        join_alignments(found) if wish.how.align and wish.format == "text" else None,
-        [answer.attention for answer in found],
-    )
+    found = Found(hypotheses, alternatives)
+    return Translated(hypotheses[0].text, route.source, target, route.guess, route.model, found)
 
 
-def nth(answer: Found, number: int) -> str:
-    """A part that has fewer alternatives keeps its best."""
-    return answer.alternatives[number] if number < len(answer.alternatives) else answer.hypotheses[0].text
+def nth(part: Found, number: int) -> str:
+    """The n-th alternative of a part; its best output if it has fewer."""
+    return part.alternatives[number] if number < len(part.alternatives) else part.hypotheses[0].text
 
 
-def join_alignments(found: Sequence[Found]) -> Alignment | None:
-    """The words of all parts in a row, and the links between them; None when the model could not tell for a part."""
+def join_alignments(alignments: Sequence[Alignment | None]) -> Alignment | None:
+    """The words of all parts, concatenated, with the links between them; None if a part has no alignment."""
     joined = Alignment([], [], [])
-    for answer in found:
-        if answer.alignment is None:
+    for one in alignments:
+        if one is None:
             return None
         before = len(joined.source), len(joined.target)
-        joined.links += [[before[0] + source, before[1] + target] for source, target in answer.alignment.links]
-        joined.source += answer.alignment.source
-        joined.target += answer.alignment.target
+        joined.links.extend([before[0] + source, before[1] + target] for source, target in one.links)
+        joined.source.extend(one.source)
+        joined.target.extend(one.target)
     return joined

@@ -1,9 +1,9 @@
-"""What every task says of itself: which batches it reads, and what loss a model has on one.
+"""The contract of a task: which batches it reads, and the loss of a model on one batch.
 
-The loop, the checkpoints and the validation are the same for all. A model gives `hidden` vectors where something is to
-be said, `project` makes logits of them, and the loss is
+Training loop, checkpoints and validation are the same for all tasks. A model gives a `hidden` vector for each position,
+`project` turns it into logits, and the loss is
 
-    loss = - sum_i log p(y_i)      over the places that count, and no others
+    loss = - sum_i log p(y_i)      over the positions with an answer only
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,16 +12,15 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from seqloom.data.batch import Batch
-from seqloom.data.batches import StoreBatches
+from seqloom.data.batch import Batch, StoreBatches
 from seqloom.data.store import Store
 from seqloom.nn.loss import Loss, cross_entropy
 
-LOGITS_AT_ONCE = 2**22  # 16 MB of logits stay in the cache from the product to the softmax
+LOGITS_AT_ONCE = 2**22  # 16 MB of logits stay in the processor's cache from the product to the softmax
 
 
-class Speaker(Protocol):
-    """Any model: it makes logits over its vocabulary of hidden vectors."""
+class AnyModel(Protocol):
+    """Any model: it turns hidden vectors into logits over its target vocabulary."""
 
     target_vocab_size: int
 
@@ -29,13 +28,13 @@ class Speaker(Protocol):
 
 
 class Task:
-    """The base of all tasks: batches of a store by token budget, nothing carried from one to the next."""
+    """Base class of all tasks: reads batches of a store by token budget; carries no state between batches."""
 
     def know_pieces(self, pieces: Sequence[str]) -> None:
-        """The source's vocabulary as a person reads it, for a task that looks at the spelling of tokens."""
+        """Takes the readable form of each source token, for tasks that need the spelling of tokens."""
 
     def batches(self, store: Store, batch_tokens: int, seed: int) -> Any:
-        """Epochs of batches, as the loop wants them (`train.loop.Batches`)."""
+        """The epochs of batches that the training loop reads (`training.loop.Batches`)."""
         return StoreBatches(store, batch_tokens, seed, self.load)
 
     def load(self, store: Store, indices: Any) -> Batch:
@@ -43,24 +42,24 @@ class Task:
         raise NotImplementedError
 
     def loss(self, model: nn.Module, batch: Any, smoothing: float = 0.0, progress: float = 0.0) -> Loss:
-        """Sums over the batch; `progress` of the run, from 0 to 1, for what changes on the way."""
+        """The loss summed over the batch; `progress` of the run is from 0 to 1, for losses that change over a run."""
         raise NotImplementedError
 
     def carried(self) -> dict[str, Tensor]:
-        """What the next step depends on beside weights, optimizer and RunState: saved with every checkpoint."""
+        """State that the next step needs beside weights, optimizer and RunState; saved with every checkpoint."""
         return {}
 
-    def carry_on(self, tensors: dict[str, Tensor]) -> None:
-        """The opposite, from a checkpoint."""
+    def restore_carried(self, tensors: dict[str, Tensor]) -> None:
+        """Restore the carried state from a checkpoint."""
 
     def drop_carried(self) -> None:
-        """What is carried is of a step that went wrong: begin anew."""
+        """Forget the carried state, because the step that it comes from went wrong."""
 
 
-def token_loss(model: Speaker, hidden: Tensor, targets: Tensor, smoothing: float = 0.0, first: int = 0) -> Loss:
-    """Cross-entropy of hidden (M, D) against targets (M,), the logits a part at a time.
+def token_loss(model: AnyModel, hidden: Tensor, targets: Tensor, smoothing: float = 0.0, first: int = 0) -> Loss:
+    """Cross-entropy of hidden (M, D) against targets (M,); computes the logits of a part of the rows at a time.
 
-    `first`: the smallest id that can be an answer; those before it have no share in the probability.
+    `first`: the smallest id that can be an answer; ids below it get no probability.
     """
     rows = max(1, LOGITS_AT_ONCE // model.target_vocab_size)
     losses = [
@@ -71,8 +70,8 @@ def token_loss(model: Speaker, hidden: Tensor, targets: Tensor, smoothing: float
     return Loss(smoothed, nll, len(targets))
 
 
-def logits_of(model: Speaker, parts: Sequence[Tensor], first: int) -> Iterator[Tensor]:
-    """Cut only where there is something to cut: the gradient of a cut is one more tensor of their size."""
+def logits_of(model: AnyModel, parts: Sequence[Tensor], first: int) -> Iterator[Tensor]:
+    """Logits of the ids from `first` on. With first = 0 nothing is sliced: the gradient of a slice is an extra copy."""
     for part in parts:
         logits = model.project(part)
         yield logits[:, first:] if first else logits

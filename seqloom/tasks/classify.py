@@ -1,4 +1,4 @@
-"""Classification, many to one: the label of a whole text.
+"""Classification: one label for a whole text.
 
 loss = - log p(y | x_1 .. x_m)
 """
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from seqloom.data.store import Store
-from seqloom.tasks.reading import Reading
+from seqloom.tasks.encoder_task import EncoderTask
 
 
-class Classify(Reading):
+class Classify(EncoderTask):
     def answers(self, store: Store, indices: NDArray[np.integer], src: Tensor) -> tuple[Tensor, Tensor]:
         labels = torch.from_numpy(store.take("target", indices)[0].astype(np.int64))[:, None]  # (B, 1)
         return labels, torch.ones_like(labels, dtype=torch.bool)

@@ -1,9 +1,9 @@
-"""Denoising: an encoder-decoder restores a text from what noise has left of it. Lewis et al. 2020 (BART).
+"""Denoising: an encoder-decoder restores a text from a noisy version of it. Lewis et al. 2020 (BART).
 
     loss = - sum_t log p(x_t | x_<t, noise(x))
 
-The noise is new whenever a text is read. It follows from torch's generator, which the loop seeds from (seed, step,
-part) before it loads a batch: so it is the same again after a resume.
+The noise is different each time a text is read. It is drawn from torch's generator, which the loop seeds from (seed,
+step, part) before it loads a batch, so a resumed run draws the same noise.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Translation: the next target token given the source and the target tokens before it.
+"""Translation: predict the next target token from the source and the target tokens before it.
 
     loss = - sum_t log p(y_t | y_<t, x)     over real target positions only
 
@@ -30,7 +30,7 @@ class Translate(Task):
 
 
 def translation_loss(model: Seq2Seq, batch: Batch, smoothing: float = 0.0, own_share: float = 0.0) -> Loss:
-    """Teacher forcing; `own_share` of the words it reads are its own."""
+    """Loss with teacher forcing; `own_share` of the decoder's inputs are its own predictions (scheduled sampling)."""
     memory = model.encode(batch.src, batch.src_mask)
     tgt_in = show_own_words(model, memory, batch, own_share) if own_share else batch.tgt_in
     hidden = model.hidden(tgt_in, memory)[batch.tgt_mask]  # (M, D): padding is never projected

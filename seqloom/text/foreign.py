@@ -1,35 +1,39 @@
-"""A tokenizer that came with a model from elsewhere, used as it came; only its ids are numbered anew.
+"""Tokenizer imported with a public model (Hugging Face), used unchanged; only its ids are renumbered.
 
     theirs   [PAD] 0 ... [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103 ...
-    ours     <pad> 0, <s> 1, </s> 2, <unk> 3, then all others in their order
+    ours     <pad> 0, <s> 1, </s> 2, <unk> 3, then all other tokens in their order
 
-So <s> x </s> is their [CLS] x [SEP], and what is hidden from a model (<unk>) is their [MASK]. A special token that they
-lack has an id all the same, and a row of zeros in the imported table; one of theirs may stand for two of ours.
+So our <s> x </s> is their [CLS] x [SEP], and our <unk>, which also marks masked words, is their [MASK]. A special token
+that their tokenizer lacks still has an id, and a row of zeros in the imported embedding table. One of their tokens may
+stand for two of ours.
 """
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tokenizers
 
 from seqloom.errors import ModelError
-from seqloom.text.tokenizer import BLANK, VISIBLE, Tokenizer
+from seqloom.files.reading import parse_json
+from seqloom.text.shapes import check_known_parts, check_vocabulary
+from seqloom.text.tokenizer import BLANK, VISIBLE, Tokenizer, no_panic
 from seqloom.text.vocabulary import EOS, SPECIALS, UNK
 
 KIND = "foreign"
-NOBODY = -1  # a special token of ours that they lack
+MISSING = -1  # their id of a special token that their tokenizer lacks
 
 
 class ForeignTokenizer(Tokenizer):
-    """`specials`: which of their tokens stands for <pad>, <s>, </s> and <unk>; None = none does.
+    """Imported tokenizer with our ids; `specials`: their tokens for <pad>, <s>, </s> and <unk>, None = they have none.
 
-    `content` is what the file held, where there is one. It is not written anew: of ids with gaps some versions of the
-    library then say on standard output, among the translations, that they might be damaged.
+    `content` is the content of the file, if there is one. It is kept and not serialised again: for ids with gaps, some
+    versions of the library then print a warning to standard output, among the translations.
     """
 
     def __init__(self, engine: tokenizers.Tokenizer, specials: Sequence[str | None], content: str = "") -> None:
         engine.no_padding()
-        engine.no_truncation()  # a text that is too long is cut or reported by us, in the open
+        engine.no_truncation()  # the library truncates silently; we cut or report texts that are too long
         engine.encode_special_tokens = True  # "[SEP]" in a text is text; the file format does not store this
         self.engine = engine
         self.kind = KIND
@@ -41,25 +45,29 @@ class ForeignTokenizer(Tokenizer):
         self.ours = {their: our for our, their in reversed([*enumerate(self.theirs)])}
 
     def renumber(self) -> list[int]:
-        found = [NOBODY if token is None else self.engine.token_to_id(token) for token in self.specials]
+        """Their ids in the order of ours: the special tokens first."""
+        found = [MISSING if token is None else self.engine.token_to_id(token) for token in self.specials]
         known = [their for their in found if their is not None]
         if len(known) != len(SPECIALS):
-            raise ModelError(f"special tokens {list(self.specials)}: want {len(SPECIALS)} that the tokenizer has")
-        rest = set(self.engine.get_vocab().values()) - set(known)  # not all up to the last: theirs may have gaps
+            raise ModelError(
+                f"special tokens {list(self.specials)}: want {len(SPECIALS)} that the tokenizer's vocabulary has"
+            )
+        rest = set(self.engine.get_vocab().values()) - set(known)  # their ids may have gaps
         return [*known, *sorted(rest)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        rows = self.engine.encode_batch_fast(texts, add_special_tokens=False)
-        return [[self.ours[their] for their in row.ids] for row in rows]
+        rows = super().encode_batch(texts)
+        return [[self.ours[their] for their in row] for row in rows]
 
     @property
     def line_end(self) -> int:
-        """Their own token for it, where they have one: to their model </s> is the end of the whole text."""
+        """The id of their newline token, if they have one: for their model </s> is the end of the whole text."""
         found = self.encode("\n")
         return found[0] if len(found) == 1 and self.decode(found) == "\n" else EOS
 
     def decode(self, ids: Iterable[int]) -> str:
-        return self.engine.decode([self.theirs[index] for index in ids if index > UNK], skip_special_tokens=False)
+        with no_panic():
+            return self.engine.decode([self.theirs[index] for index in ids if index > UNK], skip_special_tokens=False)
 
     def _piece(self, index: int) -> str:
         if not 0 <= index < len(self):
@@ -70,7 +78,7 @@ class ForeignTokenizer(Tokenizer):
         return (token or "").replace("Ġ", BLANK).translate(VISIBLE)
 
     def tokens(self) -> list[str]:
-        """Ours for the special ones, as theirs may stand for two."""
+        """Every token by id; special tokens by our names, because one of theirs may stand for two of ours."""
         return [*SPECIALS, *(self.engine.id_to_token(their) or "" for their in self.theirs[len(SPECIALS) :])]
 
     def __len__(self) -> int:
@@ -78,5 +86,13 @@ class ForeignTokenizer(Tokenizer):
 
     @classmethod
     def from_content(cls, content: str) -> "ForeignTokenizer":
-        parts = json.loads(content)
-        return cls(tokenizers.Tokenizer.from_str(json.dumps(parts["tokenizer"])), parts[KIND], content)
+        parts = parse_json(content)
+        return cls(open_public(parts["tokenizer"]), parts[KIND], content)
+
+
+def open_public(parts: Any) -> tokenizers.Tokenizer:
+    """Open the JSON of a public tokenizer if all of its parts are known."""
+    check_vocabulary(parts, gaps=True)
+    check_known_parts(parts)
+    with no_panic():
+        return tokenizers.Tokenizer.from_str(json.dumps(parts))

@@ -1,4 +1,4 @@
-"""Learning a vocabulary from texts. The same texts give the same file, byte for byte."""
+"""Learn a vocabulary from texts, read once and in any order. The same texts give the same file, byte for byte."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
 def learn_tokenizer(kind: str, texts: Iterable[str], vocab_size: int, setting: str = "text.vocab_size") -> Tokenizer:
-    """A tokenizer of at most `vocab_size` tokens, the four special ones included; `setting` asked for that size."""
+    """Learn a tokenizer of at most `vocab_size` tokens, special ones included; `setting` is the name of that number."""
     if kind not in LEARNERS:
         raise UsageError(f"tokenizer {kind!r}: want one of {', '.join(LEARNERS)}.{did_you_mean(kind, LEARNERS)}")
     least = len(SPECIALS) + (1 if kind == "word" else len(BYTES))
@@ -29,12 +29,16 @@ def learn_tokenizer(kind: str, texts: Iterable[str], vocab_size: int, setting: s
             f"the {len(SPECIALS)} special tokens and {what}"
         )
     engine = LEARNERS[kind](texts, vocab_size)
-    engine.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIALS])
+    add_specials(engine)
     return Tokenizer(engine)
 
 
+def add_specials(engine: tokenizers.Tokenizer) -> None:
+    engine.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIALS])
+
+
 def learn_bpe(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
-    """Byte-level byte-pair encoding: join the most frequent pair of pieces, again and again (Sennrich, 2016)."""
+    """Learn byte-level byte-pair encoding: join the most frequent pair of pieces, again and again (Sennrich, 2016)."""
     engine = byte_level(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
@@ -47,7 +51,7 @@ def learn_bpe(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
 
 
 def learn_unigram(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
-    """Unigram pieces over bytes: argmax over spellings of sum(log p(piece)) (Kudo, 2018)."""
+    """Learn unigram pieces over bytes: argmax over spellings of sum(log p(piece)) (Kudo, 2018)."""
     engine = byte_level(models.Unigram())
     trainer = trainers.UnigramTrainer(
         vocab_size=vocab_size,
@@ -64,11 +68,12 @@ def learn_unigram(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer
 
 
 def settled(pieces: list[tuple[str, float | None]], number: int) -> list[tuple[str, float]]:
-    """At most `number` pieces, best first, with what varies from run to run taken out.
+    """Return at most `number` pieces, best first, the same in every run.
 
-    The trainer sums in the order of a hash map (noise near 1e-14) and ranks the bytes it has no use for in that
-    order too, each 0.0001 above the last: those bytes all get the floor. Learned from nothing, a score is None. The
-    trainer may overshoot the size a little: the least likely pieces go, never a byte.
+    The trainer's results depend on the order of a hash map: scores vary by about 1e-14, and bytes that the texts do not
+    need get scores 0.0001 apart in that order. Here scores are rounded, and all such bytes get the lowest score.
+    Learned from no text, a score is None. The trainer may return a few pieces too many: the least likely are dropped,
+    but never a byte.
     """
     scores = {piece: score or 0.0 for piece, score in pieces}
     floor = min(scores.values())
@@ -79,7 +84,7 @@ def settled(pieces: list[tuple[str, float | None]], number: int) -> list[tuple[s
 
 
 def learn_char(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
-    """The most frequent characters; any other is spelled by the bytes of its UTF-8."""
+    """Learn the most frequent characters; any other is spelled by the bytes of its UTF-8."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(text)
@@ -92,7 +97,7 @@ def learn_char(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
 
 
 def learn_word(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
-    """The most frequent words. Each carries a mark in front, so that the word "</s>" is not the token </s>."""
+    """Learn the most frequent words. Each carries a mark in front, so that the word "</s>" is not the token </s>."""
     counts: Counter[str] = Counter()
     engine = tokenizers.Tokenizer(models.WordLevel({}, unk_token=SPECIALS[UNK]))
     engine.pre_tokenizer = pre_tokenizers.Sequence(
@@ -122,7 +127,7 @@ def byte_level(model: models.Model) -> tokenizers.Tokenizer:
 
 
 def most_frequent(counts: Counter[str], number: int) -> list[str]:
-    """Most frequent first; equals in the order of their letters, so that the file order does not matter."""
+    """Return the most frequent tokens; ties in alphabetical order, so that the order of the file is irrelevant."""
     return sorted(counts, key=lambda token: (-counts[token], token))[:number]
 
 

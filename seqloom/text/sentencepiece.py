@@ -1,7 +1,7 @@
-"""A sentencepiece tokenizer that came with a Marian-type model, used as it came; only its ids are numbered anew.
+"""Sentencepiece tokenizer imported with a Marian model, used unchanged; only its ids are renumbered.
 
-One file holds the sentencepiece model and the vocabulary, which both sides share: pieces in the order of our ids.
-A text may begin with >>fr<<, the language that some models are asked for.
+One file holds the sentencepiece model and the vocabulary, which source and target share: pieces in the order of our
+ids. A text may begin with a target language code such as >>fr<<, which multilingual models need.
 """
 
 import base64
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from seqloom.errors import ModelError
+from seqloom.files.reading import parse_json
+from seqloom.text.shapes import LONGEST_TOKEN
 from seqloom.text.tokenizer import Tokenizer
 from seqloom.text.vocabulary import SPECIALS, UNK
 
@@ -19,14 +21,16 @@ LANGUAGE = re.compile(r"\s*(>>[^<>\s]+<<)")
 
 
 class SentencePieceTokenizer(Tokenizer):
-    """`vocabulary`: every piece by our id, the four special ones first."""
+    """Imported sentencepiece tokenizer with our ids; `vocabulary`: every piece by our id, special tokens first."""
 
     def __init__(self, model: bytes, vocabulary: Sequence[str]) -> None:
         import sentencepiece
 
         self.kind, self.vocabulary = KIND, list(vocabulary)
+        if not all(isinstance(piece, str) and len(piece) <= LONGEST_TOKEN for piece in self.vocabulary):
+            raise ModelError(f"the vocabulary is not a list of texts of at most {LONGEST_TOKEN:,} characters")
         if tuple(self.vocabulary[: len(SPECIALS)]) != SPECIALS:
-            raise ModelError(f"a vocabulary that does not begin with {' '.join(SPECIALS)}")
+            raise ModelError(f"the vocabulary does not begin with {' '.join(SPECIALS)}")
         self.ids = {piece: index for index, piece in enumerate(self.vocabulary)}
         self.processor: Any = sentencepiece.SentencePieceProcessor()
         try:
@@ -42,7 +46,7 @@ class SentencePieceTokenizer(Tokenizer):
         for text in texts:
             code, rest = self.split_language(text)
             pieces = self.processor.encode_as_pieces(rest)
-            # text never becomes a special token
+            # a text never gives a special token
             ids = [index if (index := self.ids.get(piece, UNK)) > UNK else UNK for piece in pieces]
             found.append([self.ids[code], *ids] if code else ids)
         return found
@@ -57,7 +61,7 @@ class SentencePieceTokenizer(Tokenizer):
         return found
 
     def split_language(self, text: str) -> tuple[str, str]:
-        """The code at the beginning, where it is one of the vocabulary, and the rest."""
+        """The language code at the beginning, if the vocabulary has it, and the rest of the text."""
         match = LANGUAGE.match(text)
         return (match[1], text[match.end() :]) if match is not None and match[1] in self.ids else ("", text)
 
@@ -77,5 +81,5 @@ class SentencePieceTokenizer(Tokenizer):
 
     @classmethod
     def from_content(cls, content: str) -> "SentencePieceTokenizer":
-        parts = json.loads(content)
+        parts = parse_json(content)
         return cls(base64.b64decode(parts[KIND]), parts["vocabulary"])

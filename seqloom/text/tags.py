@@ -1,10 +1,10 @@
-"""One tag a word -> one tag a piece: the last piece of each word carries its tag, the others none (PAD).
+"""Tags per word -> tags per subword: the last piece of each word gets its tag, the other pieces get PAD.
 
     words   the   unlikely   end          tags   DET ADJ NOUN
     pieces  the ▁un like ly ▁end          tags   DET PAD PAD ADJ NOUN
 
-The last and not the first: there a network that reads forward has seen the whole word. So a tagged text is as long on
-both sides, and the loss is taken where there is a tag.
+The last piece and not the first, because there a network that reads forward has seen the whole word. So source and
+target have the same length, and the loss counts only positions with a tag.
 """
 
 from bisect import bisect_right
@@ -12,36 +12,36 @@ from collections.abc import Sequence
 
 from seqloom.text.vocabulary import PAD
 
-Span = tuple[int, int]  # where a piece stands in its text: first and last + 1 character
-NO_WORD = -1
+Span = tuple[int, int]  # characters of the text that a piece covers: first, last + 1
+NO_WORD = -1  # the word number of a space
 
 
 def tag_pieces(text: str, spans: Sequence[Span], tags: Sequence[int]) -> list[int]:
-    """The tag ids of a text's words, laid over its pieces."""
+    """One tag id per piece, from one tag id per word."""
     found = [PAD] * len(spans)
-    for tag, place in zip(tags, last_pieces(words_of_pieces(text, spans), len(tags)), strict=True):
-        if place is not None:
-            found[place] = tag
+    for tag, piece in zip(tags, last_pieces(words_of_pieces(text, spans), len(tags)), strict=True):
+        if piece is not None:
+            found[piece] = tag
     return found
 
 
 def last_pieces(words: Sequence[int], num_words: int) -> list[int | None]:
-    """For each word the place of its last piece; None for one that the tokenizer threw away."""
-    places: list[int | None] = [None] * num_words
-    for place, word in enumerate(words):
+    """The index of each word's last piece; None for a word that the tokenizer dropped."""
+    last: list[int | None] = [None] * num_words
+    for piece, word in enumerate(words):
         if word != NO_WORD:
-            places[word] = place
-    return places
+            last[word] = piece
+    return last
 
 
 def words_of_pieces(text: str, spans: Sequence[Span]) -> list[int]:
-    """For each piece the number of its word; a piece may begin with the blank before its word, so its end counts."""
+    """The word number of each piece, by its last character: its first may be the space before the word."""
     word_at = number_words(text)
     return [word_at[end - 1] if end else NO_WORD for _, end in spans]
 
 
 def number_words(text: str) -> list[int]:
-    """For each character the number of its word, from 0, as str.split() parts them; a blank has NO_WORD."""
+    """The word number of each character, counted from 0, with words as in str.split(); NO_WORD for a space."""
     numbers, word, inside = [], -1, False
     for letter in text:
         if letter.isspace():
@@ -55,8 +55,8 @@ def number_words(text: str) -> list[int]:
 
 
 def cut_at_words(words: Sequence[int], most: int) -> list[slice]:
-    """Pieces in parts of at most `most`, each as long as can be, that begin with a word; a longer word is cut."""
-    begins = [0] + [place for place, word in enumerate(words) if place and word not in (NO_WORD, words[place - 1])]
+    """Split pieces before words into parts of at most `most`, as long as possible; a word longer than that is cut."""
+    begins = [0] + [piece for piece, word in enumerate(words) if piece and word not in (NO_WORD, words[piece - 1])]
     parts, start = [], 0
     while len(words) - start > most:
         last = begins[bisect_right(begins, start + most) - 1]

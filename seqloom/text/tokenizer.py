@@ -1,62 +1,80 @@
-"""Strings <-> ids. A thin face over the `tokenizers` library; the kind of tokenizer is told from its model.
+"""Tokenizers: text <-> token ids. A thin layer over the `tokenizers` library.
 
-    bpe, unigram   text -> words -> bytes -> merged pieces     every text has a spelling: nothing is lost
-    char           one token a character; rare ones as bytes   nothing is lost
-    word           one token a word between blanks             rare words are <unk>
+    bpe, unigram   text -> words -> bytes -> subwords              lossless: every text can be encoded
+    char           one token per character; rare ones as bytes     lossless
+    word           one token per word between spaces               rare words become <unk>
 
-Text never becomes a special token: "</s>" in the data is four characters like any others.
+Text never becomes a special token: "</s>" in the data is four ordinary characters.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import tokenizers
 
 from seqloom.errors import ModelError
-from seqloom.text.vocabulary import EOS, SPECIALS, UNK
+from seqloom.files.durable import replace_file
+from seqloom.text.vocabulary import EOS, UNK
 
-BLANK = "▁"  # how a view shows a space; also marks the begin of each word in a `word` vocabulary
+BLANK = "▁"  # a space as shown to people; also marks the beginning of each word in a `word` vocabulary
 VISIBLE = str.maketrans({" ": BLANK, "\n": "↵", "\t": "⇥"})
 
 
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """Turn the library's errors into a ModelError: bare Exceptions, and PanicException, which is not an Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"the tokenizer of this model is damaged: its library failed ({error})") from None
+
+
 class Tokenizer:
-    """text -> ids -> text, with a vocabulary that was learned or loaded."""
+    """Text -> ids -> text, with a learned or loaded vocabulary."""
 
     def __init__(self, engine: tokenizers.Tokenizer) -> None:
+        engine.no_padding()
+        engine.no_truncation()
         self.content = engine.to_str(pretty=True)
         self.kind = kind_of(self.content)
         engine.encode_special_tokens = True  # "<pad>" in a text is text; the file format does not store this
         self.engine = engine
 
     def encode(self, text: str) -> list[int]:
-        """The ids of one text, without begin and end."""
+        """The ids of one text, without start and end token (BOS, EOS)."""
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts in one call, on all cores."""
-        return [row.ids for row in self.engine.encode_batch_fast(texts, add_special_tokens=False)]
+        """The ids of many texts, computed on all cores."""
+        with no_panic():
+            return [row.ids for row in self.engine.encode_batch_fast(texts, add_special_tokens=False)]
 
     def spans_batch(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """Where each piece of a text stands in it, first and last + 1 character; parts of one character share it."""
-        return [row.offsets for row in self.engine.encode_batch(texts, add_special_tokens=False)]
+        """The characters that each piece covers (first, last + 1); byte pieces of one character all cover it."""
+        with no_panic():
+            return [row.offsets for row in self.engine.encode_batch(texts, add_special_tokens=False)]
 
     def split_language(self, text: str) -> tuple[str, str]:
-        """The code of a language that the text begins with, for models that are asked for one, and the rest."""
+        """The language code at the beginning of the text, for models that need one, and the rest of the text."""
         return "", text
 
     @property
     def line_end(self) -> int:
-        """The id that stands between the lines of running text."""
+        """The id that separates the lines of running text."""
         return EOS
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of these ids; special ones are dropped, broken UTF-8 becomes U+FFFD."""
-        return self.engine.decode([index for index in ids if index > UNK], skip_special_tokens=False)
+        """The text of these ids; special tokens are dropped, invalid UTF-8 becomes U+FFFD."""
+        with no_panic():
+            return self.engine.decode([index for index in ids if index > UNK], skip_special_tokens=False)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Each id as a person can read it: a space is "▁", a part of a character is <0xNN>."""
+        """Each id in readable form: a space is "▁", a byte of an incomplete character is <0xNN>."""
         return [self._piece(index) for index in ids]
 
     def _piece(self, index: int) -> str:
@@ -72,7 +90,7 @@ class Tokenizer:
         return readable(spelled).translate(VISIBLE)
 
     def tokens(self) -> list[str]:
-        """Every token as the file spells it, by id."""
+        """Every token by id, as spelled in the file."""
         return [self.engine.id_to_token(index) or "" for index in range(len(self))]
 
     def __len__(self) -> int:
@@ -80,56 +98,30 @@ class Tokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the content: equal fingerprints, equal ids."""
+        """SHA-256 of the content: equal fingerprints mean equal ids."""
         return hashlib.sha256(self.content.encode()).hexdigest()
 
     def save(self, file: Path) -> None:
-        """Write the tokenizer as JSON; whole or not at all."""
+        """Write the tokenizer as JSON, atomically."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(file.name + ".part")
-        part.write_text(self.content, encoding="utf-8", newline="\n")
-        part.replace(file)
-
-    @classmethod
-    def load(cls, file: Path) -> "Tokenizer":
-        try:
-            content = file.read_text("utf-8")
-            if content.startswith('{"foreign"'):
-                from seqloom.text.foreign import ForeignTokenizer  # which is built on this class
-
-                return ForeignTokenizer.from_content(content)
-            if content.startswith('{"sentencepiece"'):
-                from seqloom.text.sentencepiece import SentencePieceTokenizer
-
-                return SentencePieceTokenizer.from_content(content)
-            engine = tokenizers.Tokenizer.from_str(content)
-        except FileNotFoundError:
-            raise ModelError(f"{file}: no such tokenizer") from None
-        except Exception as error:  # the library raises bare Exceptions
-            raise ModelError(f"{file}: not a tokenizer, or a damaged one: {error}") from None
-        if [engine.id_to_token(index) for index in range(len(SPECIALS))] != list(SPECIALS):
-            raise ModelError(f"{file}: not a tokenizer of Seqloom: its first tokens are not {' '.join(SPECIALS)}")
-        try:
-            return cls(engine)
-        except ModelError as error:
-            raise ModelError(f"{file}: {error}") from None
+        replace_file(file, self.content)
 
 
 def kind_of(content: str) -> str:
-    """Which of the four a tokenizer is, from its JSON."""
+    """The kind of a tokenizer (bpe, unigram, char or word), from its JSON."""
     model = json.loads(content)["model"]
     if model["type"] == "BPE":
         return "char" if model["byte_fallback"] else "bpe"
     kinds = {"Unigram": "unigram", "WordLevel": "word"}
     if model["type"] not in kinds:
-        raise ModelError(f"a {model['type']} tokenizer, which Seqloom does not know; want bpe, unigram, char or word")
+        raise ModelError(f"a {model['type']} tokenizer is not supported; want bpe, unigram, char or word")
     return kinds[model["type"]]
 
 
 def byte_letters() -> dict[str, int]:
-    """The letter that byte-level tokenizers write for each byte, and the byte it stands for.
+    """The letter that byte-level tokenizers write for each byte -> the byte.
 
-    Printable Latin-1 stands for itself; the other bytes take the letters from U+0100 on, in order (GPT-2, 2019).
+    Printable Latin-1 characters stand for themselves; the other bytes use the letters from U+0100 on (GPT-2, 2019).
     """
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in plain]
@@ -140,6 +132,6 @@ BYTE_OF = byte_letters()
 
 
 def readable(spelled: bytes) -> str:
-    """UTF-8 as text, with each byte that is no whole character as <0xNN>."""
+    """Decode UTF-8, with each byte of an incomplete character as <0xNN>."""
     text = spelled.decode("utf-8", errors="surrogateescape")
     return "".join(f"<0x{ord(char) - 0xDC00:02X}>" if 0xDC80 <= ord(char) <= 0xDCFF else char for char in text)

@@ -1,9 +1,10 @@
-"""The four special tokens; every vocabulary begins with them, so their ids are the same everywhere."""
+"""Special tokens (padding, start token, end token, unknown): every vocabulary begins with them, at the same ids."""
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
-FIRST_WORD = len(SPECIALS)  # the first id that stands for a text
-# What a masked model reads where a word is hidden. Tokenizers that lose nothing never produce <unk>, so it is free
-# there; to a vocabulary of whole words what is hidden and what is not known look alike, which is what they are.
+FIRST_WORD = len(SPECIALS)  # the first id that is not a special token
+# The token that replaces a masked word. Lossless tokenizers never produce <unk>, so it is free for this use; in a
+# vocabulary of whole words, masked and unknown words look the same to the model.
 MASK = UNK
-NEVER = -1e9  # the output bias of an id that is never written: a logit that adds nothing to any softmax
+GAP = "___"  # how a text spells the masked word
+NEVER = -1e9  # output bias of an id that must never be written: its probability is 0 in every softmax

@@ -1,21 +1,24 @@
-"""Text as it is written, token after token: only whole characters come out, and each of them once.
+"""Streaming decoder: turns tokens into text as they are generated, and returns only complete characters.
 
-A character may be spelled by several tokens (the bytes of its UTF-8), and how a token reads may depend on the one
-before it (the blank between two words). So each token is decoded together with the ones that came out last.
+A character may consist of several tokens (its UTF-8 bytes), and the text of a token may depend on the previous one (the
+space between two words). So each token is decoded together with those returned last.
 """
 
 from seqloom.text.tokenizer import Tokenizer
 from seqloom.text.vocabulary import EOS
 
-BROKEN = "\N{REPLACEMENT CHARACTER}"  # what decoding makes of bytes that are no character, or not yet
-LONGEST = 4  # bytes of a character: more of them will never become one
+BROKEN = "\N{REPLACEMENT CHARACTER}"  # the result of decoding an incomplete or invalid character
+LONGEST = 4  # bytes of a character at most: more bytes than that are invalid, not incomplete
 
 
 class WrittenText:
-    """`add(token)` -> what can be shown now, often nothing; EOS is a line end; `end()` -> the rest."""
+    """Streaming decoder: `add(token)` returns the text that is complete, often ""; `end()` returns the rest.
+
+    EOS becomes a newline.
+    """
 
     def __init__(self, tokenizer: Tokenizer, before: list[int] | None = None) -> None:
-        """`before`: tokens of the same line that were shown already."""
+        """`before`: tokens of the same line that were already shown."""
         self.tokenizer = tokenizer
         self.shown, self.waiting = before or [], list[int]()
 
@@ -37,6 +40,6 @@ class WrittenText:
         return text
 
     def read(self) -> str:
-        """What the waiting tokens add to those before them."""
+        """The text that the waiting tokens add to the shown ones."""
         before = self.tokenizer.decode(self.shown)
         return self.tokenizer.decode(self.shown + self.waiting)[len(before) :]

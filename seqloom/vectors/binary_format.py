@@ -1,4 +1,4 @@
-"""The binary form of vectors: the word, a space, E floats of 4 bytes, and a \\n or none."""
+"""Binary format of vector files: per word, the word, a space, E floats of 4 bytes, and optionally a \\n."""
 
 from pathlib import Path
 from typing import IO
@@ -15,6 +15,7 @@ LONGEST_WORD = 4096  # bytes
 
 
 def read_binary(path: Path, head: Head) -> tuple[list[str], Matrix]:
+    """Read the words and the matrix (V, E) of a binary file."""
     words: list[str] = []
     matrix = empty_matrix(path, head)
     size = FLOAT.itemsize * head.width
@@ -31,18 +32,19 @@ def read_binary(path: Path, head: Head) -> tuple[list[str], Matrix]:
             word = decode_word(block[at:end].lstrip(b"\n"), f"{path}, word {number:,}")
             row[:] = np.frombuffer(block, FLOAT, head.width, end + 1)
             if not np.isfinite(row).all():
-                raise DataError(f"{path}, word {number:,} ({word[:40]!r}): its vector is not finite.")
+                raise DataError(f"{path}, word {number:,} ({word[:40]!r}): its vector has a number that is not finite.")
             words.append(word)
             at = end + 1 + size
         rest = block[at:].lstrip(b"\n") or stream.read(1).lstrip(b"\n")
     if rest:
-        raise DataError(f"{path}: goes on after the {head.num_words:,} words of its header.")
+        raise DataError(f"{path}: has data after the {head.num_words:,} words that its header announces.")
     return words, matrix
 
 
 def cut_off(path: Path, number: int, head: Head, bytes_left: int) -> DataError:
+    """The error for a word without end, or for a truncated file."""
     if bytes_left > LONGEST_WORD:
-        return DataError(f"{path}, word {number:,}: longer than {LONGEST_WORD:,} bytes: no file of vectors.")
+        return DataError(f"{path}, word {number:,}: longer than {LONGEST_WORD:,} bytes: this is not a vector file.")
     return DataError(f"{path}, word {number:,} of {head.num_words:,}: the file ends here. Is it cut off?")
 
 
@@ -50,13 +52,14 @@ def decode_word(spelled: bytes, where: str) -> str:
     try:
         word = spelled.decode()
     except UnicodeDecodeError:
-        raise DataError(f"{where}: {spelled[:40]!r} is no UTF-8, or the file no file of vectors.") from None
+        raise DataError(f"{where}: {spelled[:40]!r} is not UTF-8, or this is not a vector file.") from None
     if not word:
         raise DataError(f"{where}: an empty word.")
     return word
 
 
 def write_binary(vectors: WordVectors, file: IO[bytes]) -> None:
+    """Write words and vectors in the binary format."""
     file.write(f"{len(vectors)} {vectors.width}\n".encode())
     for word, row in zip(vectors.words, vectors.matrix.astype(FLOAT), strict=True):
         file.write(word.encode() + b" " + row.tobytes() + b"\n")

@@ -1,22 +1,22 @@
-"""CBOW: the words around a place predict the word there. J of word2vec.py with their mean h in the place of v.
+"""CBOW: the context words predict the word between them. J of word2vec.py with their mean h instead of v.
 
-    mean       h = a V_around  (L, E),  a = near / n, n words near each; a word with none near is not predicted
+    mean       h = a V_around  (L, E),  a = near / n, n context words each; a word without context is not predicted
     wrong      g = sigma(h . u_word) - 1  (L, 1)       k = K / M * sigma(h U_noise^T)  (L, M)
     gradients  dh = g u_word + k U_noise,  dV_around = a^T dh     dU_words = g h     dU_noise = k^T h
 
-The gradient is divided by n as the mean is; word2vec.c leaves that out (Irsoy et al. 2021), so our step is larger.
+The gradient is divided by n, as the mean is; word2vec.c omits this (Irsoy et al. 2021), so our learning rate is larger.
 """
 
 from typing import TYPE_CHECKING
 
-from seqloom.vectors.windows import Gradients, Windows
+from seqloom.vectors.context_windows import Gradients, Windows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 def means(windows: Windows, v: "Tensor") -> "tuple[Tensor, Tensor, Tensor]":
-    """h, a, and 1 for each word that has another near (B, L, 1)."""
+    """h, a, and for each word 1 if it has context words, else 0 (B, L, 1)."""
     from torch.nn.functional import embedding
 
     n = windows.near.sum(2, keepdim=True)
@@ -25,7 +25,7 @@ def means(windows: Windows, v: "Tensor") -> "tuple[Tensor, Tensor, Tensor]":
 
 
 def cbow_loss(windows: Windows, v: "Tensor", u: "Tensor", negative: int) -> "tuple[Tensor, Tensor]":
-    """The sum of J over all words that have another near, and how many they are."""
+    """The sum of J over all words with context, and the number of these words."""
     from torch.nn.functional import embedding, logsigmoid
 
     h, _, asked = means(windows, v)
@@ -35,7 +35,7 @@ def cbow_loss(windows: Windows, v: "Tensor", u: "Tensor", negative: int) -> "tup
 
 
 def cbow_gradients(windows: Windows, v: "Tensor", u: "Tensor", negative: int) -> Gradients:
-    """Those of the loss above, for the rows of v and of u that the batch names."""
+    """The gradients of the loss above, for the rows of v and u that the batch uses."""
     from torch.nn.functional import embedding
 
     h, a, asked = means(windows, v)

@@ -1,31 +1,52 @@
-"""Vector files, as word2vec wrote them and every tool since reads them.
+"""Vector files in the formats of word2vec and GloVe, which most tools read.
 
-    text      V E\\n, then a line a word: word v_1 ... v_E        GloVe's files are the same without the first line
-    binary    V E\\n, then for each word: word, a space, E floats of 4 bytes (little-endian), and a \\n or none
+    text      V E\\n, then one line per word: word v_1 ... v_E        GloVe's files are the same without the first line
+    binary    V E\\n, then per word: word, a space, E floats of 4 bytes (little-endian), and optionally a \\n
 
-Each also as .gz. What a file says of its size is compared with its size before any memory is taken.
+Each may be .gz. The size that a header announces is checked against the file size before memory is allocated.
 """
 
 import gzip
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from seqloom.data.lines import STDIN, open_bytes
 from seqloom.errors import DataError, UsageError
+from seqloom.files.durable import new_file
 from seqloom.vectors.binary_format import read_binary, write_binary
 from seqloom.vectors.head import WIDEST, check_head, looks_like_text, read_head
 from seqloom.vectors.text_format import read_text, write_text
 from seqloom.vectors.word_vectors import Matrix, WordVectors
 
-IN_FOLDER = "vectors.bin"  # what `vectors train` leaves in a folder
+Say = Callable[[str], None]
+IN_FOLDER = "vectors.bin"  # the vector file in a folder of `vectors train`
 
 
-def load_vectors(path: Path, warn: Callable[[str], None] = lambda message: None) -> WordVectors:
-    """A vector file, or the folder that `vectors train` wrote. DataError with the line or word for what is broken."""
+def say_nothing(message: str) -> None:
+    pass
+
+
+def load_vectors(path: Path, warn: Say = say_nothing, side: str | None = None, say: Say = say_nothing) -> WordVectors:
+    """Load a vector file, a folder of `vectors train`, or the embedding table of a model folder.
+
+    side: source or target, for a model with one table per side [source]. `say` reports which table of a model it is.
+    DataError with the line or word if the file is damaged.
+    """
+    if path.is_dir() and not (path / IN_FOLDER).exists():
+        from seqloom.vectors.model_table import load_table
+
+        if not (path / "config.toml").exists():
+            raise UsageError(
+                f"{path}: holds neither vectors ({IN_FOLDER}, from `seqloom vectors train`) nor a model (config.toml, "
+                "from `seqloom train`). Give a vector file or one of these folders."
+            )
+        found = load_table(path, side or "source", say)
+        return without_repeats(found.words, found.matrix, path, warn)
+    if side is not None:
+        raise UsageError(f"--side {side}: only a model folder has a source and a target side; {path} is none")
     path = path / IN_FOLDER if path.is_dir() else path
     if path == STDIN:
-        raise UsageError("-: vectors are read from a file, not from standard input.")
+        raise UsageError("-: vectors cannot be read from standard input; give a file.")
     with open_bytes(path) as stream:
         head = read_head(stream)
         is_text = head is None or looks_like_text(stream.readline(1024 + 64 * min(head.width, WIDEST)))
@@ -38,38 +59,33 @@ def load_vectors(path: Path, warn: Callable[[str], None] = lambda message: None)
     return without_repeats(words, matrix, path, warn)
 
 
-def without_repeats(words: list[str], matrix: Matrix, path: Path, warn: Callable[[str], None]) -> WordVectors:
-    """The first vector of a word counts, as in other tools; the others are told."""
-    first = {word: place for place, word in reversed([*enumerate(words)])}
+def without_repeats(words: list[str], matrix: Matrix, path: Path, warn: Say) -> WordVectors:
+    """Keep the first vector of each word, as other tools do, and warn about duplicates."""
+    first = {word: row for row, word in reversed([*enumerate(words)])}
     if len(first) == len(words):
         return WordVectors(words, matrix)
     kept = sorted(first.values())
-    warn(f"{path}: {len(words) - len(kept):,} words come more than once; the first vector of each is used.")
-    return WordVectors([words[place] for place in kept], matrix[kept])
+    warn(f"{path}: {len(words) - len(kept):,} words occur more than once; the first vector of each is used.")
+    return WordVectors([words[row] for row in kept], matrix[kept])
 
 
 def is_vector_name(path: Path) -> bool:
-    """Whether a name is that of a file of vectors: .bin is binary, .txt and .vec are text, each also .gz."""
+    """Whether a name is that of a vector file: .bin is binary, .txt and .vec are text, each may be .gz."""
     return Path(path.name.removesuffix(".gz")).suffix in (".bin", ".txt", ".vec")
 
 
 def save_vectors(vectors: WordVectors, path: Path) -> None:
-    """Binary when the name ends in .bin (or .bin.gz), else text; whole or not at all."""
+    """Write a vector file, atomically: binary if the name ends in .bin (or .bin.gz), otherwise text."""
     for word in vectors.words:
         if not word or " " in word or "\n" in word:
-            raise DataError(f"{path}: the word {word!r} cannot be written: a space or the end of a line ends a word.")
+            raise DataError(
+                f"{path}: the word {word!r} cannot be written: it is empty or has a space or line end in it."
+            )
     write = write_binary if path.name.removesuffix(".gz").endswith(".bin") else write_text
-    part = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as raw:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed:  # equal bytes every time
-                    write(vectors, packed)  # type: ignore[arg-type]
-            else:
-                write(vectors, raw)
-            raw.flush()
-            os.fsync(raw.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(path) as raw:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed:  # equal bytes every time
+                write(vectors, packed)  # type: ignore[arg-type]
+        else:
+            write(vectors, raw)

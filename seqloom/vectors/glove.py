@@ -1,9 +1,9 @@
-"""GloVe: the product of two words' vectors is the logarithm of how often they stand together (Pennington et al. 2014).
+"""GloVe: the product of two word vectors approximates the log of their co-occurrence count (Pennington et al. 2014).
 
     J = sum over i, j of f(X_ij) (w_i . c_j + b_i + d_j - log X_ij)^2      f(x) = min(1, (x / x_max)^0.75)
 
-X counts words within a window, a word at distance d as 1 / d. A word's vector is w + c.
-AdaGrad: G <- G + g^2, theta <- theta - eta g / sqrt(G), number by number (Duchi et al. 2011).
+X counts co-occurrences within a window, at distance d as 1 / d. The vector of a word is w + c.
+AdaGrad: G <- G + g^2, theta <- theta - eta g / sqrt(G), element by element (Duchi et al. 2011).
 """
 
 from collections.abc import Sequence
@@ -22,22 +22,22 @@ from seqloom.vectors.words import WordCorpus
 if TYPE_CHECKING:
     from torch import Tensor
 
-X_MAX = 10.0  # the paper's 100 is for texts of billions of words
+X_MAX = 10.0  # the paper's 100 is for corpora of billions of words
 POWER = 0.75
-RATE = 0.1  # eta; the paper has 0.05, which learns less in as many epochs of a small text
-BATCH = 1 << 13  # entries of X: what fits a cache is fast
+RATE = 0.1  # eta; the paper's 0.05 learns less in the same number of epochs on a small corpus
+BATCH = 1 << 13  # entries of X: fits into the cache
 SHOW_EVERY = 64  # batches
 
 
 @dataclass(frozen=True)
 class Half:
-    """w and b, or c and d: the bias is the last number of each row."""
+    """Parameters of one side, w and b, or c and d; the bias is the last column."""
 
     table: "Tensor"  # (V, E + 1)
-    squares: "Tensor"  # G of AdaGrad, from 1 on
+    squares: "Tensor"  # G of AdaGrad, starting at 1
 
     def step(self, parts: "Sequence[tuple[Tensor, Tensor]]") -> None:
-        """All entries of a batch at once, ids and gradients: G first grows by all of them, then each moves its word."""
+        """One AdaGrad step for all ids and gradients of a batch: first add all of them to G, then update the rows."""
         for ids, g in parts:
             self.squares.scatter_add_(0, ids[:, None].expand_as(g), g * g)
         for ids, g in parts:
@@ -46,7 +46,7 @@ class Half:
 
 
 def glove_loss(w: "Tensor", c: "Tensor", x: "Tensor") -> "Tensor":
-    """J over entries with rows w and c (n, E + 1), the bias last, and counts x (n,)."""
+    """J over n entries of X, with rows w and c (n, E + 1), bias last, and counts x (n,)."""
     return ((x / X_MAX).clamp(max=1) ** POWER * difference(w, c, x) ** 2).sum()
 
 
@@ -56,21 +56,21 @@ def difference(w: "Tensor", c: "Tensor", x: "Tensor") -> "Tensor":
 
 
 def glove_gradients(w: "Tensor", c: "Tensor", x: "Tensor") -> "tuple[Tensor, Tensor, Tensor]":
-    """Half of dJ/dw and of dJ/dc, as the paper's own program takes it, and J."""
+    """Half of dJ/dw and of dJ/dc, as in the program of the paper, and J."""
     wrong = difference(w, c, x)
     g = (x / X_MAX).clamp(max=1) ** POWER * wrong
     dw, dc = c * g[:, None], w * g[:, None]
-    dw[:, -1] = dc[:, -1] = g  # d/db = g: the place of the bias holds no product
+    dw[:, -1] = dc[:, -1] = g  # d/db = g: the bias column holds no product
     return dw, dc, g @ wrong
 
 
 def train_glove(corpus: WordCorpus, settings: VectorSettings, team: Team, progress: Progress) -> NDArray[np.float32]:
-    """w + c, (V, E)."""
+    """Train GloVe vectors; returns w + c, (V, E)."""
     import torch
 
     random = np.random.default_rng(settings.seed)
     left, right, counts = count_pairs(corpus, settings.reach)
-    mirrored = left != right  # X_ij is X_ji: w and c both see both
+    mirrored = left != right  # X_ij = X_ji: both orders are used
     i = torch.from_numpy(np.concatenate([left, right[mirrored]]))
     j = torch.from_numpy(np.concatenate([right, left[mirrored]]))
     x = torch.from_numpy(np.concatenate([counts, counts[mirrored]]))

@@ -1,7 +1,7 @@
 """Analogy questions: how often is the word nearest to b - a + c the right one?
 
-A file of questions has four words a line, `a b c d` (a is to b as c is to d), and `: name` before each section.
-Case does not matter. A question with a word that has no vector is not asked, and is counted.
+A questions file has four words per line, `a b c d` (a is to b as c is to d), and a line `: name` before each section.
+Case is ignored. Questions with a word that has no vector are not asked; they are counted as left out.
 """
 
 import math
@@ -16,14 +16,14 @@ from seqloom.data.lines import Fault, read_lines
 from seqloom.errors import DataError
 from seqloom.vectors.word_vectors import WordVectors
 
-MOST_ANSWERS = 300_000  # answers are sought among the most frequent words, as other tools do
+MOST_ANSWERS = 300_000  # only the most frequent words can be answers, as in other tools
 QUESTIONS_AT_ONCE = 256
 Question = tuple[str, str, str, str]
 
 
 @dataclass
 class Section:
-    """How many questions of a kind were asked, how many answered right, how many left out."""
+    """Questions of one section: how many were asked, answered correctly, and left out."""
 
     name: str
     questions: list[Question] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Section:
 
 
 def wilson(right: int, asked: int, z: float = 1.959964) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson 1927): right also when all or none are."""
+    """The 95 % interval of a share (Wilson 1927), valid also if all or none are right."""
     if not asked:
         return 0.0, 1.0
     share, z2 = right / asked, z * z / asked
@@ -61,6 +61,7 @@ def wilson(right: int, asked: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def read_questions(path: Path) -> list[Section]:
+    """Read the sections of a questions file; DataError with the line for anything else."""
     sections: list[Section] = []
     for line, text in enumerate(read_lines(path), 1):
         if isinstance(text, Fault):
@@ -72,24 +73,26 @@ def read_questions(path: Path) -> list[Section]:
             sections = sections or [Section("")]
             sections[-1].questions.append((words[0], words[1], words[2], words[3]))
         elif words:
-            raise DataError(f"{path}, line {line}: {len(words)} word(s): want `a b c d`, or `: name` of a section.")
+            raise DataError(
+                f"{path}, line {line}: {len(words)} word(s): want four words `a b c d`, or `: name` of a section."
+            )
     if not any(section.questions for section in sections):
-        raise DataError(f"{path}: no question in it. Want `a b c d` a line: a is to b as c is to d.")
+        raise DataError(f"{path}: has no questions. Want lines `a b c d`: a is to b as c is to d.")
     return sections
 
 
 def answer(vectors: WordVectors, sections: Iterable[Section]) -> None:
-    """Fill in what was asked and right."""
-    place_of: dict[str, int] = {}  # of any spelling, the most frequent one
-    for place, word in enumerate(vectors.words[:MOST_ANSWERS]):
-        place_of.setdefault(word.upper(), place)
-    # One spelling of each word can be an answer: KING is no other word than king.
-    rivals = np.array(sorted(place_of.values()))
-    number_of = {int(place): number for number, place in enumerate(rivals)}
+    """Answer all questions; fills in `asked` and `right` of each section."""
+    row_of: dict[str, int] = {}  # word in capitals -> row of its most frequent spelling
+    for row, word in enumerate(vectors.words[:MOST_ANSWERS]):
+        row_of.setdefault(word.upper(), row)
+    # Only one spelling of each word can be an answer: KING and king are the same word.
+    rivals = np.array(sorted(row_of.values()))
+    number_of = {int(row): number for number, row in enumerate(rivals)}
     unit = vectors.unit[rivals]
     for section in sections:
-        known = [[place_of.get(word.upper()) for word in question] for question in section.questions]
-        asked = np.array([[number_of[p] for p in places if p is not None] for places in known if None not in places])
+        known = [[row_of.get(word.upper()) for word in question] for question in section.questions]
+        asked = np.array([[number_of[r] for r in rows if r is not None] for rows in known if None not in rows])
         section.asked = len(asked)
         for rows in chunks(asked):
             section.right += count_right(unit, rows)
@@ -100,9 +103,9 @@ def chunks(rows: Any) -> Iterator[Any]:
 
 
 def count_right(unit: Any, rows: Any) -> int:
-    """cos(d, b - a + c) is largest for the d asked for, when a, b and c are no answers."""
+    """Number of questions whose d has the largest cos(d, b - a + c) of all words but a, b and c."""
     a, b, c, d = rows.T
-    scores = (unit[b] - unit[a] + unit[c]) @ unit.T  # the length of a query changes no order
+    scores = (unit[b] - unit[a] + unit[c]) @ unit.T  # the length of a query does not change the order
     number = np.arange(len(rows))
     for given in (a, b, c):
         scores[number, given] = -np.inf

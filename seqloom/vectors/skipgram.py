@@ -1,20 +1,20 @@
-"""Skip-gram: a word predicts the words around it. J of word2vec.py, summed over all pairs of a batch of blocks.
+"""Skip-gram: a word predicts its context words. J of word2vec.py, summed over all pairs of a batch of blocks.
 
 scores     s = V_words U_around^T  (L, C)        z = V_words U_noise^T  (L, M)
-wrong      g = near * (sigma(s) - 1)             h = K / M * n * sigma(z),  n words near each
+wrong      g = near * (sigma(s) - 1)             h = K / M * n * sigma(z),  n context words each
 gradients  dV_words = g U_around + h U_noise     dU_around = g^T V_words     dU_noise = h^T V_words
 """
 
 from typing import TYPE_CHECKING
 
-from seqloom.vectors.windows import Gradients, Windows
+from seqloom.vectors.context_windows import Gradients, Windows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 def skip_gram_loss(windows: Windows, v: "Tensor", u: "Tensor", negative: int) -> "tuple[Tensor, Tensor]":
-    """The sum of J over all pairs, and how many pairs there are."""
+    """The sum of J over all pairs, and the number of pairs."""
     from torch.nn.functional import embedding, logsigmoid
 
     V_words = embedding(windows.words, v)
@@ -25,7 +25,7 @@ def skip_gram_loss(windows: Windows, v: "Tensor", u: "Tensor", negative: int) ->
 
 
 def skip_gram_gradients(windows: Windows, v: "Tensor", u: "Tensor", negative: int) -> Gradients:
-    """Those of the loss above, for the rows of v and of u that the batch names."""
+    """The gradients of the loss above, for the rows of v and u that the batch uses."""
     from torch.nn.functional import embedding
 
     V_words, U_around, U_noise = embedding(windows.words, v), embedding(windows.around, u), embedding(windows.noise, u)

@@ -1,7 +1,7 @@
-"""Threads that share a step: each does its part, all wait for the last, so nothing depends on who is first.
+"""Threads that share one training step: each does its part, and all wait for the last, so results are deterministic.
 
-A step of word vectors is many small operations. Splitting each of them over the cores costs more than it saves; here a
-thread does all operations of its part, on one core. torch and numpy let other threads run meanwhile.
+A step of word vector training is many small operations. Splitting each of them over the cores costs more than it saves.
+Here one thread does all operations of its part, on one core; torch and numpy release the lock meanwhile.
 """
 
 import os
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Team:
-    """with Team(2) as team: team.do([f, g]) is [f(), g()]."""
+    """Pool of threads:  with Team(2) as team: team.do([f, g])  returns [f(), g()]."""
 
     def __init__(self, threads: int | None) -> None:
         import torch
@@ -25,7 +25,7 @@ class Team:
         self.pool = ThreadPoolExecutor(max(1, self.size - 1), "vectors", torch.set_num_threads, (1,))
 
     def do(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """What each task returns, in their order; the caller does the first one itself."""
+        """Run tasks in parallel; returns their results in order. The calling thread does the first task."""
         if self.size == 1:
             return [task() for task in tasks]
         others = [self.pool.submit(task) for task in tasks[1:]]

@@ -1,4 +1,4 @@
-"""Texts -> vectors, by any method. The same texts, settings and threads give the same vectors, bit for bit."""
+"""Train vectors by any method. The same texts, settings and number of threads give bit-identical vectors."""
 
 import numpy as np
 
@@ -14,16 +14,19 @@ from seqloom.vectors.words import WordCorpus
 def train_vectors(
     corpus: WordCorpus, settings: VectorSettings, progress: Progress = lambda done, shown: None
 ) -> WordVectors:
-    """`progress` is told the number of words read, of epochs * words, with the loss."""
+    """Train word vectors; `progress` gets the number of words read (of epochs * words) and the loss."""
     settings.check()
     if not (np.diff(corpus.text_of) == 0).any():
-        raise DataError("no two frequent words stand in one line of the text: there is nothing to learn from.")
+        raise DataError(
+            "no line of the text has two frequent words, so there is nothing to learn from. Give more text, or a "
+            "smaller --min-count."
+        )
     learn = train_glove if settings.method == "glove" else train_word2vec
     with Team(settings.threads) as team:
         matrix = learn(corpus, settings, team, progress)
     if not np.isfinite(matrix).all():
         raise TrainingError(
-            f"the vectors are no longer finite: {settings.method} with these settings diverges on this text. "
+            f"training diverged: the vectors are not finite. {settings.method} fails with these settings on this text. "
             "Try a smaller --window or --negative, or give more text."
         )
     return WordVectors(corpus.words, matrix, corpus.counts)

@@ -1,7 +1,7 @@
-"""word2vec by stochastic gradient descent: theta <- theta - eta * dJ/dtheta, eta falling to nothing in a line.
+"""word2vec by stochastic gradient descent: theta <- theta - eta * dJ/dtheta, with eta decaying linearly to 0.
 
-A batch adds up many gradients that do not know of each other. For a word that occurs too often in it the sum would
-overshoot, and the vectors fly apart: such a word takes steps that are smaller by as much.
+A batch sums many gradients that were computed independently. For a word that occurs very often in a batch, this sum
+would overshoot and training would diverge: the learning rate of such a word is reduced in proportion.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqloom.vectors.cbow import cbow_gradients, cbow_loss
+from seqloom.vectors.context_windows import Blocks, Gradients, WindowMaker, Windows
 from seqloom.vectors.settings import Progress, VectorSettings
 from seqloom.vectors.skipgram import skip_gram_gradients, skip_gram_loss
 from seqloom.vectors.team import Team
-from seqloom.vectors.windows import Blocks, Gradients, WindowMaker, Windows
 from seqloom.vectors.word2vec import keep_chances, noise_table
 from seqloom.vectors.words import WordCorpus
 
@@ -28,27 +28,29 @@ Numbers = NDArray[np.float64]  # (V,)
 
 @dataclass(frozen=True)
 class Objective:
+    """What skip-gram and CBOW differ in."""
+
     loss: "Callable[[Windows, Tensor, Tensor, int], tuple[Tensor, Tensor]]"
     gradients: "Callable[[Windows, Tensor, Tensor, int], Gradients]"
     first_rate: float  # eta
-    by_pair: bool  # each word near makes a pair of its own
-    noise: int  # drawn for a word: with 1 instead of 2, skip-gram answers fewer analogies (8.4 instead of 9.2 %)
+    by_pair: bool  # each context word makes a pair of its own
+    noise: int  # noise words per word: with 1 instead of 2, skip-gram answers fewer analogies (8.4 instead of 9.2 %)
 
 
 OBJECTIVES = {
     "skipgram": Objective(skip_gram_loss, skip_gram_gradients, 0.035, by_pair=True, noise=2),
     "cbow": Objective(cbow_loss, cbow_gradients, 0.1, by_pair=False, noise=1),
 }
-LAST_RATE = 1e-4  # of the first
-FARTHEST = 10.0  # eta times the gradients of one vector that a batch adds up; it flew apart at 25
-CROWDED = 3.0  # so many times more there may be of the most frequent word
-MOST_BLOCKS = 128  # what fits a cache is fast
-LEAST_BLOCKS = 8  # for a thread: fewer are done before it has begun
+LAST_RATE = 1e-4  # as a share of the first
+FARTHEST = 10.0  # limit of eta times the number of gradients of one vector in a batch; training diverged at 25
+CROWDED = 3.0  # the most frequent word may exceed that limit by this factor, at a reduced learning rate
+MOST_BLOCKS = 128  # fits into the cache
+LEAST_BLOCKS = 8  # per thread: fewer are done before the thread has started
 LOSS_EVERY = 100  # batches
 
 
 def train_word2vec(corpus: WordCorpus, settings: VectorSettings, team: Team, progress: Progress) -> NDArray[np.float32]:
-    """The vectors v, (V, E)."""
+    """Train word2vec; returns the vectors v, (V, E)."""
     import torch
 
     objective = OBJECTIVES[settings.method]
@@ -81,14 +83,14 @@ def train_word2vec(corpus: WordCorpus, settings: VectorSettings, team: Team, pro
 
 
 def split(blocks: Blocks, parts: int) -> list[Blocks]:
-    """Into so many parts of nearly the same size, or fewer where there are few blocks."""
+    """Split blocks into so many parts of nearly equal size, or fewer if there are few blocks."""
     ids, texts = blocks
     parts = max(1, min(parts, len(ids) // LEAST_BLOCKS))
     return [*zip(np.array_split(ids, parts), np.array_split(texts, parts), strict=True)]
 
 
 def descend(table: "Tensor", rows: "list[tuple[Tensor, Tensor]]", slow: "Tensor", rate: float) -> None:
-    """One step; `slow` (V + 1, 1) is the factor of each word's eta."""
+    """One step of gradient descent; `slow` (V + 1, 1) is the factor of each word's learning rate."""
     for ids, gradient in rows:
         index = ids.flatten()
         step = gradient.flatten(0, 1).mul_(slow.index_select(0, index).mul_(-rate))
@@ -96,7 +98,7 @@ def descend(table: "Tensor", rows: "list[tuple[Tensor, Tensor]]", slow: "Tensor"
 
 
 def make_windows(corpus: WordCorpus, settings: VectorSettings) -> WindowMaker:
-    """Blocks of a size that is fast, and not too many at once."""
+    """The window maker, with a block size that is fast and a batch size at which training is stable."""
     window, keep = settings.reach, keep_chances(corpus.counts)
     block_size = max(16, 3 * window)
     maker = WindowMaker(
@@ -114,7 +116,7 @@ def make_windows(corpus: WordCorpus, settings: VectorSettings) -> WindowMaker:
 
 
 def gradients_of_a_block(maker: WindowMaker, settings: VectorSettings) -> tuple[Numbers, Numbers]:
-    """How many gradients of each vector v, and of each u, a block adds up on average."""
+    """Mean number of gradients per block for each vector v and for each vector u."""
     kept = maker.keep * maker.corpus.counts
     share = kept / kept.sum()
     noise_share = np.bincount(maker.noise, minlength=len(share)) / len(maker.noise)
@@ -123,7 +125,7 @@ def gradients_of_a_block(maker: WindowMaker, settings: VectorSettings) -> tuple[
 
 
 def slowed(maker: WindowMaker, settings: VectorSettings) -> "list[Tensor]":
-    """The factor of each word's eta, (V + 1, 1), for v and for u: 1 for all but the most frequent words."""
+    """Factors of the learning rate of each word, (V + 1, 1), for v and for u: 1 for all but the most frequent words."""
     import torch
 
     safe = FARTHEST / OBJECTIVES[settings.method].first_rate / maker.blocks_at_once

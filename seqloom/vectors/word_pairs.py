@@ -1,10 +1,10 @@
-"""Word pairs that people judged: does the cosine rank them as people do?
+"""Agreement with human similarity judgements: rank correlation of cosines and scores that people gave to word pairs.
 
-    rho = Pearson's correlation of the ranks, equals sharing the mean of theirs     (Spearman 1904)
+    rho = Pearson's correlation of the ranks; ties share their mean rank     (Spearman 1904)
 
-A file has two words and a number a line, with tabs, commas or blanks between; a first line without a number, and with
-as many cells as the next, is a header, and a part of speech may stand before the number, as in SimLex-999. A pair with
-a word that has no vector is left out, and is counted.
+A file has two words and a number per line, separated by tabs, commas or spaces. A first line without a number, with as
+many cells as the next, is a header. A part of speech may precede the number, as in SimLex-999. Pairs with a word that
+has no vector are left out and counted.
 """
 
 import re
@@ -22,17 +22,17 @@ from seqloom.vectors.word_vectors import WordVectors
 
 RESAMPLES = 1000
 SEED = 12345
-FEWEST = 3  # two pairs always agree or disagree wholly
-FEWEST_DRAWN = 10  # of fewer most draws agree or disagree wholly: an interval would have no width
+FEWEST = 3  # with two pairs rho is always 1 or -1
+FEWEST_DRAWN = 10  # with fewer pairs rho is 1 or -1 in most resamples: an interval would mean nothing
 PARTS = re.compile(r"[\t,; ]+")
 PARTS_OF_SPEECH = ("A", "N", "V")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """How well cosines agree with people; rho is nan when too few pairs have vectors, or all are equal.
+    """Agreement of cosines with human judgements; rho is nan if too few pairs have vectors, or all are equal.
 
-    low and high are nan when there are pairs enough for rho, and not for an interval.
+    low and high are nan if there are enough pairs for rho but not for an interval.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Judged:
 
     @property
     def no_interval(self) -> str | None:
-        """Why there is none; None where there is one."""
+        """The reason why there is no interval; None if there is one."""
         if self.used >= FEWEST_DRAWN:
             return None
         return f"{self.used} pairs are too few for an interval; want {FEWEST_DRAWN} or more"
@@ -62,13 +62,14 @@ class Judged:
 
 
 def number(value: float) -> float | None:
-    """JSON has no nan."""
+    """The value, or None for nan, which JSON does not have."""
     return value if np.isfinite(value) else None
 
 
 def read_pairs(path: Path) -> list[tuple[str, str, float]]:
+    """Read word pairs with their scores; DataError with the line for anything else."""
     pairs: list[tuple[str, str, float]] = []
-    header = ""  # the first line, until the next tells whether it is one
+    header = ""  # the first line, until the next one shows whether it is a header
     for line, text in enumerate(read_lines(path), 1):
         if isinstance(text, Fault):
             raise DataError(f"{path}, line {line}: {text.kind}: {text.detail}.")
@@ -83,11 +84,12 @@ def read_pairs(path: Path) -> list[tuple[str, str, float]]:
         elif not header:
             raise DataError(no_pair(path, line, text))
     if not pairs:
-        raise DataError(f"{path}: no pair in it. Want two words and a number a line.")
+        raise DataError(f"{path}: has no word pairs. Want two words and a number per line.")
     return pairs
 
 
 def parse_pair(text: str) -> tuple[str, str, float] | None:
+    """The pair of a line; None if it is not one."""
     parts = text.split("\t") if "\t" in text else PARTS.split(text)
     if len(parts) > 3 and parts[2] in PARTS_OF_SPEECH:
         del parts[2]
@@ -97,9 +99,9 @@ def parse_pair(text: str) -> tuple[str, str, float] | None:
 
 
 def names_columns(header: str, text: str) -> bool:
-    """As many names as the line has cells, between the same signs: a name may hold blanks, `Word 1,Word 2,Mean`."""
-    sign = next((sign for sign in "\t,;" if sign in text), None)
-    return len(header.split(sign)) == len(text.split(sign))
+    """Whether a header has as many cells as a line, by the same separator; names may have spaces: `Word 1,Word 2`."""
+    separator = next((sign for sign in "\t,;" if sign in text), None)
+    return len(header.split(separator)) == len(text.split(separator))
 
 
 def no_pair(path: Path, line: int, text: str) -> str:
@@ -107,8 +109,9 @@ def no_pair(path: Path, line: int, text: str) -> str:
 
 
 def judge(vectors: WordVectors, pairs: list[tuple[str, str, float]], name: str) -> Judged:
-    places = [(vectors.place(a), vectors.place(b), score) for a, b, score in pairs]
-    known = [(a, b, score) for a, b, score in places if a is not None and b is not None]
+    """Rank correlation of cosines and human scores, over the pairs whose words have vectors."""
+    found = [(vectors.place(a), vectors.place(b), score) for a, b, score in pairs]
+    known = [(a, b, score) for a, b, score in found if a is not None and b is not None]
     if len(known) < FEWEST:
         return Judged(name, np.nan, np.nan, np.nan, len(known), len(pairs))
     first, second, people = zip(*known, strict=True)
@@ -118,14 +121,14 @@ def judge(vectors: WordVectors, pairs: list[tuple[str, str, float]], name: str) 
 
 
 def ranks(values: ArrayLike) -> NDArray[np.float64]:
-    """From 1 on; equals share the mean of their ranks."""
-    _, place, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    """Ranks from 1; ties share their mean rank."""
+    _, index, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[place]
+    return (last - (counts - 1) / 2)[index]
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """nan when all of a side are equal."""
+    """Spearman's rank correlation; nan if all values of one side are equal."""
     a, b = ranks(x), ranks(y)
     a, b = a - a.mean(), b - b.mean()
     spread = float(np.sqrt((a @ a) * (b @ b)))

@@ -1,7 +1,7 @@
-"""Texts -> words -> ids: what word vectors are learned from.
+"""Corpus for word vectors: texts -> words -> ids.
 
-A word is a run of letters, their marks and digits, with apostrophes and hyphens inside; signs part words and are
-dropped. Text that is split already is taken as it is: `spaces=True`.
+A word is a sequence of letters, combining marks and digits, with apostrophes and hyphens inside. Other characters
+separate words and are dropped. For text that is already tokenised, `spaces=True` splits at spaces only.
 """
 
 import unicodedata
@@ -20,7 +20,7 @@ JOINERS = "'-"  # inside a word, not at its ends
 
 
 class Signs(dict[int, int]):
-    """For str.translate: a sign becomes a space, a typographic apostrophe or hyphen a plain one."""
+    """Table for str.translate: punctuation becomes a space, a typographic apostrophe or hyphen a plain one."""
 
     def __missing__(self, code: int) -> int:
         letter = chr(code)
@@ -33,7 +33,7 @@ SIGNS = Signs({0x2019: ord("'"), 0x2010: ord("-"), 0x2011: ord("-")})
 
 
 def split_words(text: str, keep_case: bool = False, spaces: bool = False) -> list[str]:
-    """The words of a text, in lower case unless `keep_case`; with `spaces`, what stands between blanks."""
+    """The words of a text, in lower case unless `keep_case`; with `spaces`, split at spaces only."""
     text = text if keep_case else text.lower()
     if spaces:
         return text.split()
@@ -42,18 +42,18 @@ def split_words(text: str, keep_case: bool = False, spaces: bool = False) -> lis
 
 @dataclass(frozen=True)
 class WordCorpus:
-    """The words that occur often enough, most frequent first, and the texts in their ids, one after the other."""
+    """The frequent words, most frequent first, and all texts as ids of these words, concatenated."""
 
     words: list[str]
     counts: NDArray[np.int64]  # (V,)
     ids: NDArray[np.int32]  # (n,)
-    text_of: NDArray[np.int32]  # (n,) which text each id stands in: no window reaches into another
-    num_words: int  # before the rare ones were dropped
+    text_of: NDArray[np.int32]  # (n,) the text of each id: windows end at the ends of texts
+    num_words: int  # words of the texts, before rare ones were dropped
     num_texts: int
 
 
 def read_corpus(texts: Iterable[list[str]], min_count: int, name: str) -> WordCorpus:
-    """Texts, each a list of words, as ids. DataError when fewer than two words occur `min_count` times."""
+    """Make the corpus from texts, each a list of words. DataError if fewer than two words occur `min_count` times."""
     number_of: defaultdict[str, int] = defaultdict(count().__next__)
     ids, lengths = array("i"), array("i")
     for words in texts:
@@ -61,7 +61,7 @@ def read_corpus(texts: Iterable[list[str]], min_count: int, name: str) -> WordCo
         lengths.append(len(words))
     found = np.frombuffer(ids, np.int32) if ids else np.zeros(0, np.int32)
     counts = np.bincount(found, minlength=len(number_of))
-    # Equals in the order of their letters, so that the order of the texts does not matter.
+    # Equally frequent words in alphabetical order, so that the order of the texts does not matter.
     ranked = sorted(zip((-counts).tolist(), number_of, strict=True))
     words = [word for less, word in ranked if -less >= min_count]
     if len(words) < 2:
@@ -76,10 +76,11 @@ def read_corpus(texts: Iterable[list[str]], min_count: int, name: str) -> WordCo
 
 
 def too_few(name: str, num_words: int, ranked: list[tuple[int, str]], min_count: int) -> str:
+    """The error for a text with fewer than two frequent words."""
     if not num_words:
-        return f"{name}: no word in it. Want text, one sentence a line."
+        return f"{name}: has no words. Want text, one sentence per line."
     most, word = -ranked[0][0], ranked[0][1]
     return (
-        f"{name}: fewer than two words occur {min_count} times (of {num_words:,} words; {word!r} is the most frequent, "
-        f"{most:,} times). Give more text, or a smaller --min-count."
+        f"{name}: fewer than two words occur {min_count} times. The text has {num_words:,} words; {word!r} is the most "
+        f"frequent, {most:,} times. Give more text, or a smaller --min-count."
     )

@@ -1,0 +1,18 @@
+"""Workflows: one file per verb; Python and the command line call the same functions.
+
+train          trains a model into a folder, or continues; finishes a stopped run
+translate      translates a stream of lines
+evaluate       measures a model on a file
+score          log-probabilities of the targets of a file
+rescore        re-ranks an n-best list
+align          word alignments of a file
+given_pairs    reads given pairs for score and align
+generate       generates text from a prompt
+chat           a dialogue, turn by turn
+explain        explains what models do with a text
+doctor         checks data files
+info           describes and checks a model folder
+export         writes a model in another format
+serve          serves models over HTTP
+demo           the tour on the built-in corpus
+"""

@@ -1,37 +1,38 @@
-"""Word alignments of the pairs of a file, in the Pharaoh form, and their error against a gold file."""
+"""seqloom align: word alignments of the pairs of a file, in the Pharaoh format, and their error against a gold file."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from seqloom.config import DataConfig
 from seqloom.data.account import Account
+from seqloom.data.corpus import CorpusSpec, Pair, ReadAs, Row, checked_rows, tells_no_table
+from seqloom.data.lines import Fault, read_lines, whole_lines
+from seqloom.data.table_readers import pair_of
 from seqloom.errors import DataError
+from seqloom.evaluation.render import interval, table
+from seqloom.metrics.alignment_error import Gold, Link, check_gold, measure_alignments, parse_gold
+from seqloom.metrics.significance import Estimate, estimate
+from seqloom.runtime.translator import Translator
+from seqloom.runtime.word_alignment import WORD, align_words
 from seqloom.workflows.given_pairs import HEADER, refuse_unequal, show_pairs
-
-if TYPE_CHECKING:
-    from seqloom.config import DataConfig
-    from seqloom.data.corpus import Row
-    from seqloom.evaluate.alignment_error import Gold, Link
-    from seqloom.evaluate.significance import Estimate
 
 BAR = "|||"  # source ||| target, the form of other aligners
 
 
 @dataclass
 class Aligned:
-    """What became of the pairs, and with a gold file how far off the links are."""
+    """The result: the account of the pairs and, with a gold file, the error rates."""
 
     account: Account = field(default_factory=Account)
     errors: "dict[str, Estimate]" = field(default_factory=dict)
     header: bool = False
 
     def render(self) -> str:
-        from seqloom.evaluate.render import interval, table
-
         blocks = [HEADER] if self.header else []
         if self.account.excluded:
-            blocks.append(f"{self.account.render()}\nwhat is left out has an empty row")
+            blocks.append(f"{self.account.render()}\nthe row of each of these is empty")
         if self.errors:
             names = {"aer": "alignment error rate (-)", "precision": "precision (+)", "recall": "recall (+)"}
             rows = [[names[name], f"{found.score:.2f}", interval(found)] for name, found in self.errors.items()]
@@ -43,26 +44,22 @@ class Aligned:
         return about | {name: asdict(found) for name, found in self.errors.items()}
 
 
-def pharaoh(links: "Sequence[Link]") -> str:
-    """`0-0 1-2`: source word - target word, both from 0."""
+def pharaoh(links: Sequence[Link]) -> str:
+    """Links in the Pharaoh format, `0-0 1-2`: source word - target word, both counted from 0."""
     return " ".join(f"{source}-{target}" for source, target in links)
 
 
 def align(
     folder: Path,
     pairs: str,
-    take: "Callable[[Sequence[Link]], None]",
+    take: Callable[[Sequence[Link]], None],
     *,
     gold: Path | None = None,
-    columns: str | None = None,
+    columns: str | ReadAs | None = None,
     threads: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Aligned:
-    """The links of every record of PAIRS go to `take`, in file order."""
-    from seqloom.data.lines import Fault
-    from seqloom.runtime.translator import Translator
-    from seqloom.runtime.word_alignment import align_words
-
+    """Align every record of PAIRS and pass its links to `take`, in file order."""
     golds = read_gold(gold) if gold is not None else None
     translator = Translator.load(folder, threads=threads, engine="torch")
     aligned = Aligned()
@@ -90,11 +87,9 @@ def align(
     return aligned
 
 
-def read_records(pairs: str, columns: str | None, data: "DataConfig", aligned: Aligned) -> "Iterator[Row]":
-    """The pairs and faults, a header aside, which is noted; what is refused is refused before the first of them."""
-    from seqloom.data.corpus import CorpusSpec, Fault, checked_rows
-
-    if is_barred(pairs) and columns is None:
+def read_records(pairs: str, columns: str | ReadAs | None, data: DataConfig, aligned: Aligned) -> Iterator[Row]:
+    """Yield pairs and faults without the header, which is reported; errors are raised before the first record."""
+    if is_barred(pairs) and not ReadAs.of(columns).options():
         rows = read_barred(Path(pairs), data)
     else:
         spec = CorpusSpec.parse(pairs, columns)
@@ -108,20 +103,14 @@ def read_records(pairs: str, columns: str | None, data: "DataConfig", aligned: A
 
 
 def is_barred(pairs: str) -> bool:
-    """One file whose first line with a text is `source ||| target`; in a .csv or .jsonl bars are part of a text."""
-    from seqloom.data.corpus import tells_no_table
-    from seqloom.data.lines import read_lines
-
+    """Whether one file has lines `source ||| target`, by its first line with a text; never for .csv or .jsonl."""
     if not Path(pairs).is_file() or not tells_no_table(Path(pairs)):
         return False
     first = next((line for line in read_lines(Path(pairs)) if not isinstance(line, str) or line.strip()), "")
     return isinstance(first, str) and BAR in first and "\t" not in first
 
 
-def read_barred(file: Path, data: "DataConfig") -> "Iterator[Row]":
-    from seqloom.data.lines import read_lines
-    from seqloom.data.readers import pair_of
-
+def read_barred(file: Path, data: DataConfig) -> Iterator[Row]:
     for line, text in enumerate(read_lines(file, data.normalise), 1):
         if isinstance(text, str):
             yield pair_of(line, [cell.strip() for cell in text.split(BAR)], references=False)
@@ -130,18 +119,11 @@ def read_barred(file: Path, data: "DataConfig") -> "Iterator[Row]":
 
 
 def read_gold(file: Path) -> "list[Gold]":
-    from seqloom.data.lines import whole_lines
-    from seqloom.evaluate.alignment_error import parse_gold
-
     return parse_gold(whole_lines(file), str(file))
 
 
-def check_golds(rows: "Sequence[Row]", golds: "Sequence[Gold]", pairs: str, name: str) -> None:
-    """Before anything is aligned: a gold line for each pair, and no link to a word that is not there."""
-    from seqloom.data.corpus import Pair
-    from seqloom.evaluate.alignment_error import check_gold
-    from seqloom.runtime.word_alignment import WORD
-
+def check_golds(rows: Sequence[Row], golds: Sequence[Gold], pairs: str, name: str) -> None:
+    """Check before aligning: one gold line per pair, and no link to a word that does not exist."""
     if len(rows) != len(golds):
         raise DataError(f"{name} has {len(golds):,} lines, {pairs} has {len(rows):,} pairs: want one line for each.")
     for line, (row, gold) in enumerate(zip(rows, golds, strict=True), 1):
@@ -149,8 +131,5 @@ def check_golds(rows: "Sequence[Row]", golds: "Sequence[Gold]", pairs: str, name
             check_gold(gold, len(WORD.findall(row.source)), len(WORD.findall(row.target)), f"{name}, line {line}")
 
 
-def judge(found: "Sequence[Sequence[Link]]", golds: "Sequence[Gold]") -> "dict[str, Estimate]":
-    from seqloom.evaluate.alignment_error import measure_alignments
-    from seqloom.evaluate.significance import estimate
-
+def judge(found: Sequence[Sequence[Link]], golds: Sequence[Gold]) -> dict[str, Estimate]:
     return estimate(measure_alignments(found, golds))

@@ -1,216 +1,145 @@
-"""Measure a model on pairs: read them, translate the sources, score the outputs, perhaps against another model."""
+"""seqloom evaluate: measures a model on a test file, in the way that fits the shape of its answers."""
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from seqloom.config import TASKS
-from seqloom.errors import UsageError
-from seqloom.runtime.folder import open_run
-from seqloom.workflows.decoding import Decoding
-from seqloom.workflows.evaluate_denoise import evaluate_denoise
-from seqloom.workflows.evaluate_labels import evaluate_labels
-from seqloom.workflows.evaluate_language import evaluate_language
-from seqloom.workflows.evaluate_masked import evaluate_masked
-from seqloom.workflows.evaluated_pairs import read_pairs
-from seqloom.workflows.seen import count_seen, seen_warning
-
-if TYPE_CHECKING:
-    from seqloom.config import DataConfig
-    from seqloom.data.corpus import CorpusSpec
-    from seqloom.evaluate.metrics import Measurement
-    from seqloom.evaluate.report import Report
-    from seqloom.evaluate.testset import Item
-    from seqloom.runtime.translator import Translator
-
-    Measurements = dict[str, Measurement]
-
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Outputs:
-    texts: list[str]
-    seconds: float  # of translating alone
-    search: dict[str, Any]  # the options that held
+from seqloom.config import TASKS, tasks_of
+from seqloom.data.given import GIVEN, as_file
+from seqloom.data.read_as import ReadAs
+from seqloom.decode.options import SearchRequest
+from seqloom.errors import UsageError, did_you_mean
+from seqloom.evaluation.denoising import evaluate_denoise
+from seqloom.evaluation.labels import evaluate_labels, evaluate_written_labels
+from seqloom.evaluation.language import evaluate_language
+from seqloom.evaluation.masked import evaluate_masked
+from seqloom.evaluation.records import Say
+from seqloom.evaluation.render import render as as_text
+from seqloom.evaluation.report import Report
+from seqloom.evaluation.translations import Side, evaluate_translations
+from seqloom.files.durable import replace_file
+from seqloom.runtime.folder import read_config
 
 
 def evaluate(
-    folder: Path,
-    pairs: str,
-    decoding: Decoding | None = None,
+    folder: Path | Sequence[Path],
+    pairs: Any,
+    request: SearchRequest | None = None,
     *,
-    others: Sequence[Path] = (),
-    columns: str | None = None,
+    columns: str | ReadAs | None = None,
     against: Path | None = None,
+    against_request: SearchRequest | None = None,
+    task: str | None = None,
+    outputs: Path | None = None,
     threads: int | None = None,
     allow_loss: bool = False,
     say: Say,
-) -> "Report":
-    """The report on the model in `folder`, answering together with `others`; `say` is told what was left out or cut."""
-    task = open_run(folder).config.task.name
-    if measure := OF_TASK.get(task):
-        if others or (decoding and decoding != Decoding()):
-            raise UsageError(
-                f"{folder} is of the task {task}, which is measured alone and without a search: {NO_SEARCH}"
-            )
-        if against and task not in COMPARED:
-            raise UsageError(f"{folder} is of the task {task}, and --against compares: {', '.join(COMPARED_AT_ALL)}")
+) -> Report:
+    """The report on the model in a folder, on several that answer together, or on a file of outputs.
+
+    against: the other side, also a folder or a file; with `against_request` alone it is the same model, searched
+    otherwise. pairs: the name of files, or Python's objects (data/given.py). Search options that only one side has hold
+    for both. outputs: a file to write one output per record to.
+    """
+    places = (folder,) if isinstance(folder, Path) else tuple(folder)
+    ours = Side(places, request or SearchRequest())
+    asked = against_request or SearchRequest()
+    rival = Side((against,) if against else places, asked) if against or asked.given else None
+    ours.request.check()
+    asked.over(ours.request).check()
+    check_places(ours, str(pairs) if isinstance(pairs, str | Path) else GIVEN, rival, outputs)
+    name = find_task(ours, rival, task)
+    record = TASKS[name]
+    refuse_outputs(ours, name, outputs)
+    measure = MEASURES[record.shape]
+    if measure:
+        refuse_search(places[0], name, bool(places[1:] or ours.request.given or asked.given), rival)
+    with as_file(pairs, columns, record.form) as (file, read_as):
+        shared: dict[str, Any] = {"columns": read_as, "threads": threads, "allow_loss": allow_loss}
+        shared["say"] = say if file == str(pairs) else lambda text: say(text.replace(file, GIVEN))
         compared = {"against": against} if against else {}
-        return measure(folder, pairs, columns=columns, threads=threads, allow_loss=allow_loss, say=say, **compared)
-    from seqloom.data.corpus import CorpusSpec
-
-    decoding = decoding or Decoding()
-    spec = CorpusSpec.parse(pairs, columns)
-    from seqloom.evaluate.report import make_report
-    from seqloom.runtime.translator import Translator
-
-    start = time.perf_counter()
-    translator = Translator.load_ensemble([folder, *others], threads=threads, notice=say)
-    load_seconds = time.perf_counter() - start
-    other = Translator.load(against, threads=threads, notice=say) if against is not None else None
-    items, excluded = read_items(spec, translator.config.data, allow_loss, say)
-    outputs = decode_items(translator, items, decoding, say)
-    rivals = decode_items(other, items, decoding, say) if other is not None else None
-    rival = (str(against), rivals.texts) if rivals is not None else None
-    baseline = ("first sentence", first_sentences(items)) if task == "summarise" else None
-    known, rival_known, why_not = foresee(translator, other, items, say) if task == "dialogue" else ({}, {}, "")
-    seen = most_seen([folder, *others], translator, [item.source for item in items])
-    return make_report(
-        items,
-        outputs.texts,
-        target_lang=translator.config.data.target_lang or translator.facts.get("target_lang") or "",
-        task=task,
-        rival=rival or baseline,
-        baseline=baseline if rival else None,
-        known=known,
-        rival_known=rival_known,
-        about=describe(translator, outputs, len(items), load_seconds)
-        | {"model": str(folder), "with": [str(member) for member in others]}
-        | {"pairs": pairs, "excluded": excluded, "seen_in_training": seen},
-        warnings=[
-            *([f"Perplexity is not compared: {why_not}."] if why_not else []),
-            *(searched_otherwise(outputs.search, rivals.search) if rivals is not None else []),
-            *seen_warning(seen, len(items)),
-            *split_warning(translator, items),
-        ],
-    )
+        if measure is None:
+            report: Any = evaluate_translations(ours, file, rival, task=name, **shared)
+        elif ours.is_written:
+            report = evaluate_written_labels(places[0], file, task=name, against=against, **shared)
+        else:
+            report = measure(places[0], file, **shared, **compared)
+    if outputs:
+        replace_file(outputs, "".join(f"{line}\n" for line in report.outputs))
+    return report
 
 
-OF_TASK: dict[str, Callable[..., Any]] = {  # what is measured otherwise than translations
-    "language": evaluate_language,
-    "classify": evaluate_labels,
-    "tag": evaluate_labels,
-    "masked": evaluate_masked,
-    "denoise": evaluate_denoise,
+def check_places(ours: Side, pairs: str, rival: Side | None, outputs: Path | None) -> None:
+    """UsageError for files and options that do not go together, before anything is loaded."""
+    if Path(pairs).is_dir():
+        raise UsageError(
+            f"{pairs}: a folder; want a file of pairs. The model comes first: seqloom evaluate {pairs} {ours.places[0]}"
+        )
+    searches = any(side and not side.is_written for side in (ours, rival))
+    if ours.is_written and (ours.places[1:] or (ours.request.given and not searches)):
+        raise UsageError(f"{ours.places[0]}: a file of outputs; leave out {NO_SEARCH}: they need a model")
+    if rival and rival.is_written and rival.request.given:
+        raise UsageError(
+            f"{rival.places[0]}: a file of outputs; leave out search options with --against-: they need a model"
+        )
+    if outputs and not outputs.parent.is_dir():
+        raise UsageError(f"--outputs {outputs}: there is no folder {outputs.parent}")
+    read = [
+        *map(Path, [pairs, *pairs.split(",")]),
+        *(side.places[0] for side in (ours, rival) if side and side.is_written),
+    ]
+    if outputs and outputs.resolve() in [file.resolve() for file in read]:
+        raise UsageError(f"--outputs {outputs}: this file is read; name another one")
+
+
+def find_task(ours: Side, rival: Side | None, task: str | None) -> str:
+    """The task of the models; of two files of outputs the one that was given, or translation."""
+    models = [read_config(side.places[0]).task.name for side in (ours, rival) if side and not side.is_written]
+    if task and (task not in TASKS or (models and task != models[0])):
+        known = f"the model was trained for {models[0]!r}" if models else f"want one of {', '.join(TASKS)}"
+        raise UsageError(f"--task {task}: {known}.{did_you_mean(task, TASKS) if not models else ''}")
+    name = models[0] if models else task or "translate"
+    if any(side.is_written for side in (ours, rival) if side) and TASKS[name].shape not in WRITTEN:
+        able = ", ".join(tasks_of(*WRITTEN))
+        raise UsageError(f"task {name!r}: outputs in a file are measured for: {able}")
+    return name
+
+
+MEASURES: dict[str, Callable[..., Any] | None] = {  # shape of the answers -> its own evaluation; None = as translations
+    "writes": None,
+    "restores": evaluate_denoise,
+    "labels": evaluate_labels,
+    "tags": evaluate_labels,
+    "fills": evaluate_masked,
+    "continues": evaluate_language,
 }
-COMPARED = ("classify", "tag", "language")  # of these: --against another model
-COMPARED_AT_ALL = (*COMPARED, *(task for task in TASKS if task not in OF_TASK))
-NO_SEARCH = "leave further folders and the options of search out"
+WRITTEN = ("writes", "labels", "tags")  # shapes with one output per record
+COMPARED = ("labels", "tags", "continues", "writes")  # shapes that --against can compare
+NO_SEARCH = "further folders and search options"
 
 
-def render(report: "Report") -> str:
+def refuse_search(folder: Path, task: str, searched: bool, rival: Side | None) -> None:
+    """UsageError for options that do not apply to a task with an evaluation of its own."""
+    if searched:
+        raise UsageError(
+            f"{folder} was trained for {task!r}, which is measured without ensembles and search: leave out {NO_SEARCH}"
+        )
+    if rival and TASKS[task].shape not in COMPARED:
+        able = ", ".join(tasks_of(*COMPARED))
+        raise UsageError(f"{folder} was trained for {task!r}; --against compares models of: {able}")
+
+
+def refuse_outputs(ours: Side, task: str, outputs: Path | None) -> None:
+    """UsageError for --outputs where a record has no output, or where it is in a file already."""
+    if outputs and ours.is_written:
+        raise UsageError(f"--outputs {outputs}: {ours.places[0]} already holds the outputs")
+    if outputs and TASKS[task].shape not in WRITTEN:
+        able = ", ".join(tasks_of(*WRITTEN))
+        raise UsageError(f"{ours.places[0]} was trained for {task!r}; --outputs writes the outputs of: {able}")
+
+
+def render(report: Report) -> str:
     """The report as a text for people."""
     if hasattr(report, "render"):  # that of a task of its own
         return str(report.render())
-    from seqloom.evaluate.render import render as as_text
-
     return as_text(report)
-
-
-def split_warning(translator: "Translator", items: list["Item"]) -> list[str]:
-    split = translator.count_split([item.source for item in items])
-    if not split:
-        return []
-    return [f"{split:,} of {len(items):,} sources are longer than the model is used to: translated by sentence."]
-
-
-def first_sentences(items: list["Item"]) -> list[str]:
-    """What a summary must beat: the begin of the text itself."""
-    from seqloom.runtime.sentences import split_sentences
-
-    return [next(iter(split_sentences(item.source)), "").strip() for item in items]
-
-
-def foresee(
-    translator: "Translator", other: "Translator | None", items: list["Item"], say: Say
-) -> tuple["Measurements", "Measurements", str]:
-    """Perplexity of both models; of the other one only where it is asked for the same tokens, else why not."""
-    ours = {"perplexity": measure_perplexity(translator, items, say)}
-    if other is None:
-        return ours, {}, ""
-    if other.tokenizers.target.fingerprint != translator.tokenizers.target.fingerprint:
-        return ours, {}, "the other model has another tokenizer, and perplexity depends on what a token is"
-    theirs = {"perplexity": measure_perplexity(other, items, say)}
-    tokens = [found["perplexity"].statistics[:, 1].tolist() for found in (ours, theirs)]
-    if tokens[0] != tokens[1]:
-        return ours, {}, "one of the two models cannot take all of the answers in one piece"
-    return ours, theirs, ""
-
-
-def measure_perplexity(translator: "Translator", items: list["Item"], say: Say) -> "Measurement":
-    """How well the model foresees the answers that people gave, all of each item."""
-    from seqloom.evaluate.metrics import perplexity
-    from seqloom.runtime.scoring import score_pairs
-
-    rows = [(place, item, answer) for place, item in enumerate(items) for answer in item.references]
-    texts = [item.source for _, item, _ in rows], [answer for _, _, answer in rows]
-    lines = [item.lines[0] for _, item, _ in rows]
-    log_probs, num_tokens = [0.0] * len(items), [0] * len(items)
-    for (place, _, _), score in zip(rows, score_pairs(translator, *texts, lines=lines, warn=say), strict=True):
-        if score is not None:  # what is longer than the model takes is said
-            log_probs[place] += score.log_prob
-            num_tokens[place] += len(score.ids)
-    return perplexity(log_probs, num_tokens)
-
-
-def searched_otherwise(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """Each model is searched as its own settings say where no option does; where these differ, that is a part of the
-    difference.
-    """
-    names = [name for name in ours if ours[name] != theirs[name]]
-    rows = ", ".join(f"{name} {ours[name]} here and {theirs[name]} there" for name in names)
-    return [f"The two models were searched differently ({rows}): give the options to compare them alike."] * bool(names)
-
-
-def describe(translator: "Translator", outputs: Outputs, num_items: int, load_seconds: float) -> dict[str, Any]:
-    facts = {name: translator.facts.get(name) for name in ("params", "step", "data_hash")}
-    return facts | {
-        "beam": outputs.search["beam"],
-        "search": outputs.search,
-        "sentences_per_second": num_items / outputs.seconds,
-        "translate_seconds": outputs.seconds,
-        "load_seconds": load_seconds,
-    }
-
-
-def read_items(
-    spec: "CorpusSpec", config: "DataConfig", allow_loss: bool, say: Say
-) -> tuple[list["Item"], dict[str, int]]:
-    """The test items, and how many lines were left out for which reason; what the doctor calls hard is refused."""
-    from seqloom.evaluate.testset import merge_sources
-
-    pairs, unusable = read_pairs(spec, config, allow_loss, say)
-    return merge_sources((pair.line, pair.source, pair.targets) for pair in pairs), unusable
-
-
-def translate_items(translator: "Translator", items: list["Item"], beam: int | None, say: Say) -> Outputs:
-    return decode_items(translator, items, Decoding(beam=beam), say)
-
-
-def decode_items(translator: "Translator", items: list["Item"], decoding: Decoding, say: Say) -> Outputs:
-    start = time.perf_counter()
-    lines = [item.lines[0] for item in items]
-    found = decoding.run(translator, [item.source for item in items], lines=lines, warn=say)
-    seconds = time.perf_counter() - start
-    search = asdict(translator.options(decoding.beam, decoding.candidates, **decoding.settings))
-    return Outputs([ranked[0].text for ranked in found], seconds, search | {"mbr": decoding.mbr})
-
-
-def most_seen(folders: list[Path], translator: "Translator", sources: list[str]) -> int | None:
-    """Members of an ensemble were perhaps trained on different data: the most that one of them knows."""
-    encoded = translator.tokenizers.source.encode_batch(sources)
-    found = [count for folder in folders if (count := count_seen(folder, encoded)) is not None]
-    return max(found, default=None)

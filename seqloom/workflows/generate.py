@@ -1,11 +1,13 @@
-"""Go on with a prompt: pieces of text as they are written."""
+"""seqloom generate: text from a prompt, piece by piece as the model writes it."""
 
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+from seqloom.data.lines import open_bytes
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
+from seqloom.runtime.generator import TOKENS, Generator
 
 BETWEEN = "---"  # a line between two texts of one prompt
 MOST_NAMED = 10  # unknown words
@@ -18,34 +20,30 @@ def to_stderr(message: str) -> None:
 
 def generate(
     folder: Path,
-    *,
     prompt: str | None = None,
     prompt_file: Path | None = None,
+    request: SearchRequest | None = None,
+    *,
     tokens: int | None = None,
     num: int = 1,
     threads: int | None = None,
     say: Say = to_stderr,
-    **sampling: Any,
 ) -> Iterator[str]:
-    """`num` texts, each the prompt and what follows it, piece by piece; what is not given is as `Generator` has it.
+    """Yield `num` texts piece by piece, each the prompt and its continuation. The request has the sampling options.
 
-    `say` is told which words of the prompt the model does not know.
+    `say` gets a notice about words of the prompt that the model does not know.
     """
     text = read_prompt(prompt, prompt_file)
     if num < 1:
         raise UsageError(f"--num {num}: want at least 1")
-    asked = {name: got for name, got in {**sampling, "tokens": tokens}.items() if got is not None}
-    from seqloom.decode.options import SampleOptions
-
-    SampleOptions(**{name: got for name, got in asked.items() if name in ("temperature", "top_k", "top_p")})
-    from seqloom.runtime.generator import Generator  # torch takes seconds: first what is wrong without it
-
+    asked = request.given if request else {}
+    SearchRequest(**asked | {"sample": 1}).check()
     generator = Generator.load(folder, threads)
     if unknown := generator.unknown_words(text):
         more = ", ..." if len(unknown) > MOST_NAMED else ""
-        say(f"{folder} does not know, and reads as one unknown word: {', '.join(unknown[:MOST_NAMED])}{more}")
+        say(f"{folder} does not know these words and reads each as <unk>: {', '.join(unknown[:MOST_NAMED])}{more}")
     for number in range(num):
-        pieces = generator.stream(text, number=number, **asked)
+        pieces = generator.stream(text, TOKENS if tokens is None else tokens, number=number, **asked)
         yield f"{BETWEEN}\n{text}" if number else text
         last = text
         for last in pieces:
@@ -55,13 +53,11 @@ def generate(
 
 
 def read_prompt(prompt: str | None, file: Path | None) -> str:
-    """The prompt as it is; that of a file without its last line end, so that its last line goes on."""
+    """The prompt, unchanged; from a file without its last newline, so that the model continues the last line."""
     if file is None:
         return prompt or ""
     if prompt is not None:
         raise UsageError("--prompt and --prompt-file: give one of them")
-    from seqloom.data.lines import open_bytes
-
     with open_bytes(file) as stream:
         content = stream.read()
     try:

@@ -1,78 +1,130 @@
-"""What a model folder holds, told without torch: settings, run, weights; and whether it still translates as it did."""
+"""seqloom info: what a model folder holds, read without torch; and whether the model still answers as it did."""
 
-import dataclasses
-import json
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from seqloom.config import SHAPES, TASKS, Config, ModelConfig
 from seqloom.errors import ModelError
-from seqloom.models.shapes import read_shapes
-from seqloom.runtime.folder import WEIGHTS, read_config, read_facts
-from seqloom.runtime.members import NOT_TRANSLATORS
+from seqloom.models.stored_shapes import read_shapes
+from seqloom.runtime.answering import load_answering
+from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
+from seqloom.runtime.checkpoints import newest_checkpoint, step_name
+from seqloom.runtime.folder import WEIGHTS, read_config, read_facts, read_golden, read_tokenizers
+from seqloom.runtime.folder_sizes import MAY_GO, Sizes, measure_folder
+from seqloom.runtime.run_facts import RunFacts, read_document
+
+NAME_WIDTH = 14
 
 
-def describe(folder: Path) -> dict[str, Any]:
-    """Everything `info --json` prints: run.json, the settings and what lies in the weight file."""
-    config = read_config(folder)
-    about = read_facts(folder)
-    weights = folder / WEIGHTS
+@dataclass(frozen=True)
+class WeightFile:
+    """The header of a weight file."""
+
+    bytes: int
+    tensors: dict[str, list[int]]  # the shape of each
+
+
+@dataclass(frozen=True)
+class About:
+    """A model folder: run.json, the settings and the header of the weight file, which comes last."""
+
+    facts: RunFacts
+    document: dict[str, Any]  # run.json as it was read, also what a newer version added
+    config: Config
+    weight_file: WeightFile | None
+    sizes: Sizes
+    checkpoint: int | None = None  # the step of the newest good one, where training has not finished
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `info --json` prints."""
+        weights = {"weight_file": asdict(self.weight_file)} if self.weight_file else {}
+        stopped = {} if self.checkpoint is None else {"checkpoint": self.checkpoint}
+        return {**self.document, **weights, **stopped, "bytes": self.sizes.parts, "config": asdict(self.config)}
+
+
+def describe(folder: Path, say: Callable[[str], None] = warnings.warn) -> About:
+    """Read a model folder; ModelError when a file of it is missing or damaged. `say` gets damaged checkpoints."""
+    config, facts, weights = read_config(folder), read_facts(folder), folder / WEIGHTS
+    header = None
     if weights.exists():
         shapes = {name: list(shape) for name, shape in read_shapes(weights).items()}
-        about["weight_file"] = {"bytes": weights.stat().st_size, "tensors": shapes}
-    elif about.get("finished"):
+        read_tokenizers(folder)
+        header = WeightFile(weights.stat().st_size, shapes)
+    elif facts.finished:
         raise ModelError(f"{weights}: missing, though training has finished. Copy the whole folder again.")
-    return {**about, "config": dataclasses.asdict(config)}
+    checkpoint = None if facts.finished else newest_checkpoint(folder / CHECKPOINTS, warn=say)
+    sizes, step = measure_folder(folder), checkpoint.step if checkpoint else None
+    return About(facts, read_document(folder), config, header, sizes, step)
 
 
-def render(folder: Path, about: dict[str, Any]) -> str:
-    """The same for people: a name and a value a line."""
-    config = about["config"]
+def render(folder: Path, about: About) -> str:
+    """Return the same for people: one line per name and value."""
+    config, facts = about.config, about.facts
     rows = {
-        "model": describe_model(config["model"], config["task"]["name"]),
-        "task": config["task"]["name"],
-        "languages": " -> ".join(filter(None, (about.get("source_lang"), about.get("target_lang")))),
-        "parameters": f"{about['params']:,}" if "params" in about else "",
-        "vocabulary": f"{config['text']['tokenizer']}, {'joint' if config['text']['joint'] else 'one a side'}",
-        "trained": describe_training(about),
-        "data": describe_data(about),
+        "model": describe_model(config.model, config.task.name),
+        "task": config.task.name,
+        "languages": " -> ".join(filter(None, (facts.source_lang, facts.target_lang))),
+        "parameters": "" if facts.params is None else f"{facts.params:,}",
+        "vocabulary": f"{config.text.tokenizer}, {'joint' if config.text.joint else 'one per side'}",
+        "trained": describe_training(folder, about),
+        "data": describe_data(facts),
         "weights": describe_weights(about),
-        "made by": f"Seqloom {about['version']}" if "version" in about else "",
+        "made by": "" if facts.version is None else f"Seqloom {facts.version}",
+        "on disk": f"{megabytes(about.sizes.total)}; {megabytes(about.sizes.model)} of it is what `translate` needs",
+        **{f"  {name}/": f"{megabytes(about.sizes.parts[name])}, may go: {lost}" for name, lost in MAY_GO.items()},
     }
-    return "\n".join([str(folder), *(f"  {name:<11} {text}" for name, text in rows.items() if text)])
+    absent = {f"  {name}/" for name in MAY_GO if not about.sizes.parts[name]}
+    shown = {name: text for name, text in rows.items() if text and name not in absent}
+    return "\n".join([str(folder), *(f"  {name:<{NAME_WIDTH}} {text}" for name, text in shown.items())])
 
 
-def describe_model(model: dict[str, Any], task: str) -> str:
-    size = f"{model['layers']} layer{'s' * (model['layers'] > 1)}, width {model['width']}"
-    if model["kind"] == "bag":
-        return f"bag of words, width {model['embed_size'] or model['width']}"
-    if model["kind"] == "rnn":
-        attention = "" if task in NOT_TRANSLATORS else f", attention {model['attention']}"
-        return f"rnn, cell {model['cell']}{attention}, {size}"
-    return f"{model['kind']}, {size}, {model['heads']} heads"
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
 
 
-def describe_training(about: dict[str, Any]) -> str:
-    steps = f"{about.get('step', 0):,} updates"
-    return steps if about.get("finished") else f"{steps}, not finished: the same `seqloom train` goes on"
+def describe_model(model: ModelConfig, task: str) -> str:
+    size = f"{model.layers} layer{'s' * (model.layers > 1)}, width {model.width}"
+    if model.kind == "bag":
+        return f"bag of words, width {model.embed_size or model.width}"
+    if model.kind == "rnn":
+        attention = "" if not SHAPES[TASKS[task].shape].translates else f", attention {model.attention}"
+        return f"rnn, cell {model.cell}{attention}, {size}"
+    return f"{model.kind}, {size}, {model.heads} heads"
 
 
-def describe_data(about: dict[str, Any]) -> str:
-    kept = f"{about['kept']:,} of {about['total']:,} pairs" if {"kept", "total"} <= about.keys() else ""
-    return ", ".join(filter(None, (kept, f"hash {about['data_hash'][:12]}" if about.get("data_hash") else "")))
+def describe_training(folder: Path, about: About) -> str:
+    facts = about.facts
+    if facts.finished or about.checkpoint is None:
+        steps = "1 update" if facts.step == 1 else f"{facts.step or 0:,} updates"
+        return steps if facts.finished else f"{steps}, not finished: the same `seqloom train` continues it"
+    return (
+        f"{about.checkpoint:,} updates ({CHECKPOINTS}/{step_name(about.checkpoint)}), not finished: the same "
+        f"`seqloom train` continues it; `seqloom finish {folder}` makes a model from the last checkpoint"
+    )
 
 
-def describe_weights(about: dict[str, Any]) -> str:
-    if "weight_file" not in about:
-        return "none yet"
-    size = f"{about['weight_file']['bytes'] / 1e6:,.1f} MB"
-    return f"{about['weights']}, {size}" if "weights" in about else size
+def describe_data(facts: RunFacts) -> str:
+    kept = "" if facts.kept is None or facts.total is None else f"{facts.kept:,} of {facts.total:,} pairs"
+    return ", ".join(filter(None, (kept, f"hash {facts.data_hash[:12]}" if facts.data_hash else "")))
+
+
+def describe_weights(about: About) -> str:
+    if about.weight_file is None:
+        return "none yet" if about.checkpoint is None else "none yet; `seqloom translate` uses the checkpoint"
+    size = megabytes(about.weight_file.bytes)
+    if about.facts.finished is False:
+        return f"{size}, of an earlier end of this run"
+    return size if about.facts.weights is None else f"{about.facts.weights}, {size}"
 
 
 def check_golden(folder: Path) -> int:
-    """Translate what golden.json holds; how many came out as they did at the end of training (all, or ModelError)."""
+    """Translate the sources of golden.json; ModelError unless all come out as when training ended. Return how many."""
     golden = read_golden(folder / "golden.json")
-    from seqloom.runtime.answering import load_answering  # torch takes seconds: first what is wrong without it
-
+    if not golden:
+        raise ModelError(f"{folder / 'golden.json'}: has no sentences, so nothing can be checked.")
     got = load_answering([folder], engine="torch").translate([pair["source"] for pair in golden])
     wrong = [(pair, text) for pair, text in zip(golden, got, strict=True) if text != pair["target"]]
     if wrong:
@@ -82,19 +134,3 @@ def check_golden(folder: Path) -> int:
             f"{pair['source']!r}: {pair['target']!r} when trained, {text!r} now. The weights or the tokenizer changed."
         )
     return len(golden)
-
-
-def read_golden(file: Path) -> list[dict[str, str]]:
-    """[{"source": ..., "target": ...}, ...]"""
-    try:
-        golden = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{file}: cannot be read ({error}); it is written when training ends.") from None
-    pairs: list[Any] = golden if isinstance(golden, list) else [None]
-    if not all(
-        isinstance(p, dict) and isinstance(p.get("source"), str) and isinstance(p.get("target"), str) for p in pairs
-    ):
-        raise ModelError(
-            f"{file}: damaged: want a list of {{source, target}}, both texts. Copy the whole folder again."
-        )
-    return pairs

@@ -1,29 +1,31 @@
-"""Re-rank the n-best list of any system:  their score + weight * our log-probability, the weight tuned on dev."""
+"""seqloom rescore: re-rank the n-best list of any system by  their score + weight * our log-probability."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from seqloom.data.lines import STDIN, whole_lines
 from seqloom.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from seqloom.data.n_best import Candidate
-    from seqloom.evaluate.metrics import Measurement
-    from seqloom.evaluate.significance import Difference, Estimate
-    from seqloom.runtime.rescoring import Lists
-    from seqloom.runtime.translator import Translator
+from seqloom.evaluation.render import interval, table
+from seqloom.metrics.measures import Measurement, bleu_metric, measure_sacrebleu
+from seqloom.metrics.significance import Difference, Estimate, compare, estimate
+from seqloom.rerank.combine_scores import Lists, choose, oracle, tune_weight
+from seqloom.rerank.n_best_lists import Candidate, read_n_best
+from seqloom.runtime.scoring import score_pairs
+from seqloom.runtime.translator import Translator
 
 Say = Callable[[str], None]
 Progress = Callable[[int], None]
-CHUNK_SOURCES = 50  # whose candidates are scored together
+CHUNK_SOURCES = 50  # source lines whose candidates are scored together
 MOST_WEIGHT = 1e9
 TUNE = "NBEST,SOURCE,REFERENCE"
 
 
 @dataclass(frozen=True)
 class Weight:
-    """How much our opinion counts, and which: the log-probability of a candidate, or its mean over the tokens."""
+    """The weight of our score: the log-probability of a candidate, or its mean over the tokens."""
 
     value: float
     mean: bool = False
@@ -35,7 +37,7 @@ class Weight:
 
 @dataclass
 class NBest:
-    """The candidates of each source line, and our log-probabilities of all of them, one list after the other."""
+    """The candidates of each source line, and our log-probabilities of all candidates, concatenated."""
 
     name: str
     candidates: list[list["Candidate"]]
@@ -43,13 +45,9 @@ class NBest:
     references: list[str] | None
     log_probs: list[float] = field(default_factory=list)
     means: list[float] = field(default_factory=list)
-    bleu: "Measurement | None" = None  # of every candidate, once it was asked for
+    bleu: Measurement | None = None  # of every candidate; computed when it is first needed
 
-    def lists(self, mean: bool) -> "Lists":
-        import numpy as np
-
-        from seqloom.runtime.rescoring import Lists
-
+    def lists(self, mean: bool) -> Lists:
         theirs = np.array([candidate.score for group in self.candidates for candidate in group])
         starts = np.cumsum([0, *map(len, self.candidates)])
         return Lists(theirs, np.array(self.means if mean else self.log_probs), starts)
@@ -57,14 +55,12 @@ class NBest:
 
 @dataclass(frozen=True)
 class Gain:
-    """BLEU by their score alone, re-ranked, and of the oracle."""
+    """BLEU of their order, of the re-ranked order, and of the oracle."""
 
-    scores: dict[str, "Estimate"]
+    scores: dict[str, Estimate]
     difference: "Difference"
 
     def render(self) -> str:
-        from seqloom.evaluate.render import interval, table
-
         rows = [[name, f"{found.score:.2f}", interval(found)] for name, found in self.scores.items()]
         change = self.difference
         notes = [
@@ -89,9 +85,7 @@ def rescore(
     say: Say,
     progress: Progress = lambda done: None,
 ) -> list[str]:
-    """The best candidate of each source line, or the whole lists in their new order and in the form they came in."""
-    from seqloom.runtime.translator import Translator
-
+    """The best candidate of each source line, or the whole lists in their new order, in the format of the input."""
     check_weight(weight, tune, reference, mean)
     tuned_on = split_tune(tune) if tune is not None else None
     check_stdin([n_best, source, reference, *(tuned_on or ())])
@@ -103,16 +97,16 @@ def rescore(
         score_candidates(translator, one, say, progress)
     chosen = find_weight(dev, translator, say) if weight is None else Weight(weight, mean)
     if weight is None and dev is given:
-        say(f"Tuned on the list that it re-ranks, which flatters it: measure on another one, with {chosen.options}")
+        say(f"Tuned on the list that it re-ranks, so its BLEU is too high: measure on another, with {chosen.options}")
     if given.references is not None:
         say(measure_gain(given, chosen, translator).render())
     return ranked_lines(given, chosen) if whole_lists else best_texts(given, chosen)
 
 
 def check_weight(weight: float | None, tune: str | None, reference: Path | None, mean: bool) -> None:
-    """Before anything is read: where the weight comes from must be clear."""
+    """Check before anything is read that there is exactly one source of the weight."""
     if weight is not None and tune is not None:
-        raise UsageError(f"--weight {weight:g} and --tune {tune}: give the weight, or what to tune it on, not both.")
+        raise UsageError(f"--weight {weight:g} and --tune {tune}: give either the weight or a list to tune it on.")
     if weight is not None and not 0 <= weight <= MOST_WEIGHT:  # also refuses nan
         raise UsageError(f"--weight {weight:g}: want 0 (their score alone) to {MOST_WEIGHT:g}.")
     if mean and weight is None:
@@ -125,8 +119,6 @@ def check_weight(weight: float | None, tune: str | None, reference: Path | None,
 
 
 def check_stdin(files: Sequence[Path | None]) -> None:
-    from seqloom.data.lines import STDIN
-
     if files.count(STDIN) > 1:
         raise UsageError("- is given more than once, and standard input can be read only once: put one into a file.")
 
@@ -139,9 +131,6 @@ def split_tune(text: str) -> tuple[Path, Path, Path]:
 
 
 def read(n_best: Path, source: Path, reference: Path | None) -> NBest:
-    from seqloom.data.lines import whole_lines
-    from seqloom.data.n_best import read_n_best
-
     sources = [*whole_lines(source)]
     if not sources:
         raise DataError(f"{source}: empty; want the source lines of {n_best}.")
@@ -155,19 +144,17 @@ def read(n_best: Path, source: Path, reference: Path | None) -> NBest:
 
 
 def doubt_order(given: NBest, say: Say) -> None:
-    """A list is written best first: where it is not so, its scores may mean something else."""
+    """Warn if most lists are not in order of their scores: perhaps their scores are costs."""
     odd = sum(group[0].score < max(candidate.score for candidate in group) for group in given.candidates)
     if 2 * odd > len(given.candidates):
         say(
-            f"{given.name}: in {odd:,} of {len(given.candidates):,} lists the first candidate has not the highest "
-            "score. If these are costs, the lower the better, change their sign."
+            f"{given.name}: in {odd:,} of {len(given.candidates):,} lists the first candidate does not have the "
+            "highest score. If the scores are costs (lower is better), change their sign."
         )
 
 
-def score_candidates(translator: "Translator", given: NBest, say: Say, progress: Progress) -> None:
+def score_candidates(translator: Translator, given: NBest, say: Say, progress: Progress) -> None:
     """Fill in our log-probabilities."""
-    from seqloom.runtime.scoring import score_pairs
-
     refused = 0
     for start in range(0, len(given.sources), CHUNK_SOURCES):
         groups = given.candidates[start : start + CHUNK_SOURCES]
@@ -183,20 +170,18 @@ def score_candidates(translator: "Translator", given: NBest, say: Say, progress:
     if refused:
         say(
             f"{given.name}: {refused:,} of {len(given.log_probs):,} candidates or their sources are longer than the "
-            "model takes, or the source is empty: each counts as less probable than all others of its list."
+            "model can read, or the source is empty: each counts as less probable than all others in its list."
         )
 
 
 def or_least(log_probs: list[float | None]) -> list[float]:
-    """What is missing counts as less than all others; where all are missing all count alike: their score decides."""
+    """Missing values become lower than all others; if all are missing, all are equal, and their score decides."""
     behind_all = min((value - 1 for value in log_probs if value is not None), default=0.0)
     return [behind_all if value is None else value for value in log_probs]
 
 
-def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
-    """The sum or the mean, each with its best weight: whichever gives the higher BLEU; of equals the sum."""
-    from seqloom.runtime.rescoring import choose, oracle, tune_weight
-
+def find_weight(dev: NBest, translator: Translator, say: Say) -> Weight:
+    """Tune the weight for the sum and for the mean; return the one with the higher BLEU, in a tie the sum."""
     bleu = measure_candidates(dev, translator)
     lists = dev.lists(mean=False)
     before = bleu.score_of(choose(lists, 0.0))
@@ -210,9 +195,7 @@ def find_weight(dev: NBest, translator: "Translator", say: Say) -> Weight:
     return Weight(weight, mean)
 
 
-def measure_candidates(given: NBest, translator: "Translator") -> "Measurement":
-    from seqloom.evaluate.metrics import bleu_metric, measure_sacrebleu
-
+def measure_candidates(given: NBest, translator: Translator) -> Measurement:
     if given.bleu is not None:
         return given.bleu
     assert given.references is not None
@@ -222,20 +205,16 @@ def measure_candidates(given: NBest, translator: "Translator") -> "Measurement":
         [reference] for group, reference in zip(given.candidates, given.references, strict=True) for _ in group
     ]
     given.bleu = measure_sacrebleu(bleu_metric(language), texts, references)
-    assert given.bleu is not None  # no deadline was given
+    assert given.bleu is not None  # None only with a deadline
     return given.bleu
 
 
-def measure_gain(given: NBest, weight: Weight, translator: "Translator") -> Gain:
-    from dataclasses import replace
-
-    from seqloom.evaluate.significance import compare, estimate
-    from seqloom.runtime.rescoring import choose, oracle
+def measure_gain(given: NBest, weight: Weight, translator: Translator) -> Gain:
 
     bleu = measure_candidates(given, translator)
     lists = given.lists(weight.mean)
     chosen = {"before": choose(lists, 0.0), "after": choose(lists, weight.value)}
-    # The best sentences alone need not make the best corpus.
+    # The candidates with the best sentence BLEU need not have the best corpus BLEU.
     chosen["oracle"] = max([oracle(lists, bleu), *chosen.values()], key=bleu.score_of)
     measured = {name: replace(bleu, statistics=bleu.statistics[places]) for name, places in chosen.items()}
     change = compare({"bleu": measured["after"]}, {"bleu": measured["before"]})
@@ -243,16 +222,12 @@ def measure_gain(given: NBest, weight: Weight, translator: "Translator") -> Gain
 
 
 def best_texts(given: NBest, weight: Weight) -> list[str]:
-    from seqloom.runtime.rescoring import choose
-
     texts = [candidate.text for group in given.candidates for candidate in group]
     return [texts[place] for place in choose(given.lists(weight.mean), weight.value)]
 
 
 def ranked_lines(given: NBest, weight: Weight) -> list[str]:
-    """Every list, best first, our log-probability added to its features and the combined score in place of theirs."""
-    import numpy as np
-
+    """The lines of every list, best first; our log-probability is a new feature, the combined score replaces theirs."""
     lists = given.lists(weight.mean)
     combined = lists.theirs + weight.value * lists.ours
     lines = []

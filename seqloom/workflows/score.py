@@ -1,32 +1,31 @@
-"""How probable a model finds the targets of a file: one row a pair, in order, and the perplexity of all of them."""
+"""seqloom score: log-probabilities of the targets of a file, one row per pair in order, and their perplexity."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seqloom.data.account import Account
+from seqloom.data.corpus import CorpusSpec, Fault, ReadAs, checked_rows
 from seqloom.errors import DataError
+from seqloom.runtime.scoring import Score, score_pairs
+from seqloom.runtime.translator import Translator
 from seqloom.workflows.given_pairs import HEADER, refuse_unequal, show_pairs
-
-if TYPE_CHECKING:
-    from seqloom.runtime.scoring import Score
-    from seqloom.runtime.translator import Translator
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One pair; nan and no tokens where it cannot be scored."""
+    """The score of one pair; nan and no tokens if it cannot be scored."""
 
     line: int
     log_prob: float = math.nan
-    mean: float = math.nan  # of a token
+    mean: float = math.nan  # per token
     num_tokens: int = 0
-    tokens: list[tuple[str, float]] | None = None  # each with its log-probability, where they were asked for
+    tokens: list[tuple[str, float]] | None = None  # each with its log-probability, if requested
 
     def render(self) -> str:
-        """`log_prob<TAB>mean`, and with tokens a third cell of `piece:log_prob`s."""
+        """The row `log_prob<TAB>mean`, with a third cell `piece:log_prob ...` if there are tokens."""
         cells = [f"{self.log_prob:.4f}", f"{self.mean:.4f}"]
         if self.tokens is not None:
             cells.append(" ".join(f"{piece}:{log_prob:.4f}" for piece, log_prob in self.tokens))
@@ -54,7 +53,7 @@ class Summary:
 
     @property
     def perplexity(self) -> float:
-        return math.exp(min(700.0, -self.log_prob / self.num_tokens))  # beyond that no float holds it
+        return math.exp(min(700.0, -self.log_prob / self.num_tokens))  # exp of more overflows
 
     def add(self, scored: Scored) -> None:
         self.account.keep(1)
@@ -64,10 +63,10 @@ class Summary:
     def render(self) -> str:
         lines = [HEADER] if self.header else []
         if self.account.excluded:
-            lines.append(f"{self.account.render()}\nwhat is left out is nan in its row")
+            lines.append(f"{self.account.render()}\nthe row of each of these is nan")
         lines.append(
             f"{self.account.kept:,} pairs, log-probability {self.log_prob:,.2f} over {self.num_tokens:,} tokens "
-            f"(</s> counted): perplexity {self.perplexity:,.3f} a token"
+            f"(</s> counted): perplexity {self.perplexity:,.3f} per token"
         )
         return "\n".join(lines)
 
@@ -88,15 +87,11 @@ def score(
     take: Callable[[Scored], None],
     *,
     per_token: bool = False,
-    columns: str | None = None,
+    columns: str | ReadAs | None = None,
     threads: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Summary:
-    """Every record of PAIRS goes to `take`, in file order. Several folders are scored as an ensemble."""
-    from seqloom.data.corpus import CorpusSpec, Fault, checked_rows
-    from seqloom.runtime.scoring import score_pairs
-    from seqloom.runtime.translator import Translator
-
+    """Score every record of PAIRS and pass it to `take`, in file order. Several folders form an ensemble."""
     spec = CorpusSpec.parse(pairs, columns)
     translator = Translator.load_ensemble(folders, threads=threads, engine="torch")
     refuse_unequal(spec, translator.config.data)
@@ -118,7 +113,7 @@ def score(
     return summary
 
 
-def describe(translator: "Translator", line: int, found: "Score", per_token: bool) -> Scored:
+def describe(translator: Translator, line: int, found: Score, per_token: bool) -> Scored:
     tokens = None
     if per_token:
         pieces = translator.tokenizers.target.pieces(found.ids)

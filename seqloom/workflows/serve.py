@@ -1,67 +1,72 @@
-"""Serve models over HTTP until a signal comes."""
+"""seqloom serve: serve models over HTTP until a signal comes."""
 
 import logging
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from seqloom.config import TASKS
+from seqloom.decode.options import SearchRequest, offered_over_http, spelled
 from seqloom.errors import UsageError
-
-if TYPE_CHECKING:
-    from seqloom.serve.limits import Limits
-    from seqloom.serve.service import Pair
+from seqloom.runtime.folder import read_config
+from seqloom.runtime.translator import Translator
+from seqloom.serve.batcher import Limits
+from seqloom.serve.server import Server, address_of, check_open_to_others, greeting, listen
+from seqloom.serve.service import UNNAMED, Pair, Service
 
 NAMED = re.compile(r"([A-Za-z][A-Za-z_]*)-([A-Za-z][A-Za-z_]*)=(.+)")  # en-de=runs/x
-KEY = "SEQLOOM_API_KEY"  # the environment hides a key from the list of processes
+KEY = "SEQLOOM_API_KEY"  # a key in the environment is not visible in the list of processes
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the server listens, and who may use it."""
+
+    host: str = "127.0.0.1"
+    port: int = 5000
+    api_key: str | None = None  # None = use that of the environment, if there is one
+    insecure: bool = False
 
 
 def serve(
     folders: Sequence[str],
+    address: Address | None = None,
+    request: SearchRequest | None = None,
     *,
-    host: str = "127.0.0.1",
-    port: int = 5000,
-    api_key: str | None = None,
-    insecure: bool = False,
-    beam: int | None = None,
     threads: int | None = None,
-    limits: "Limits | None" = None,
+    limits: Limits | None = None,
     say: Callable[[str], None] = print,
 ) -> bool:
-    """Listen first, so that a port in use is told before the models are read; then answer until a signal comes.
+    """Open the port, load the models, and answer requests until a signal comes.
 
-    True when a search is still going on that nobody waits for any more.
+    The port comes first, so that a port in use is refused before models are loaded. `request` has the search options
+    that clients do not give. Returns True if a search is still running that no client waits for.
     """
-    from seqloom.serve.greeting import greeting
-    from seqloom.serve.limits import Limits
-    from seqloom.serve.server import Server, address_of, check_open_to_others, listen
-    from seqloom.serve.service import Service
-    from seqloom.serve.shapes import WIDEST_BEAM
-
+    address, request = address or Address(), request or SearchRequest()
     if not folders:
         raise UsageError("name at least one model: the folder that `seqloom train --out` wrote")
-    if beam is not None and not 1 <= beam <= WIDEST_BEAM:
-        raise UsageError(f"--beam {beam}: want 1 to {WIDEST_BEAM}")
-    key = os.environ.get(KEY) if api_key is None else api_key
-    check_open_to_others(host, key, insecure)
-    with listen(host, port) as bound:
+    for name, range_ in offered_over_http().items():
+        if (got := getattr(request, name)) is not None and not range_.least <= got <= range_.most:
+            raise UsageError(f"{spelled(name)} {got}: want {range_.least} to {range_.most}")
+    key = os.environ.get(KEY) if address.api_key is None else address.api_key
+    check_open_to_others(address.host, key, address.insecure)
+    with listen(address.host, address.port) as bound:
         pairs = [load_pair(folder, threads) for folder in folders]
-        service = Service(pairs, limits or Limits(), key, beam)
+        service = Service(pairs, limits or Limits(), key, request)
         Server(service, lambda: say(greeting(service, address_of(bound)))).run([bound])
     return service.busy
 
 
-def load_pair(word: str, threads: int | None) -> "Pair":
-    """A folder, or SOURCE-TARGET=FOLDER for a model that does not know its languages or knows wrong ones."""
-    from seqloom.runtime.folder import read_config
-    from seqloom.runtime.translator import Translator
-    from seqloom.serve.service import UNNAMED, Pair
-
+def load_pair(word: str, threads: int | None) -> Pair:
+    """Load a folder, or SOURCE-TARGET=FOLDER for a model whose settings have no languages or wrong ones."""
     match = None if Path(word).exists() else NAMED.fullmatch(word)
     folder = Path(match[3] if match else word)
-    if read_config(folder).task.name == "language":  # those that write no text the translator refuses itself
-        raise UsageError(f"{folder}: a language model goes on with a text and translates none: use `seqloom generate`")
+    if TASKS[read_config(folder).task.name].shape == "continues":  # the translator refuses the other shapes itself
+        raise UsageError(
+            f"{folder}: a language model continues a prompt and does not translate: use `seqloom generate`"
+        )
     notice = logging.getLogger("seqloom.serve").warning
     translator = Translator.load(folder, threads=threads, notice=notice)
     data, facts = translator.config.data, translator.facts

@@ -252,3 +252,22 @@ def test_a_key_can_be_given(browser, locked, translated):
     page.press("#key", "Tab")
     wait_for_translation(page, translated("the cat"))
     context.close()
+
+
+def test_a_model_without_languages_is_named_by_its_folder(browser, make_folder, serve):
+    """No `src -> tgt`, and no language to detect."""
+    from seqloom.serve.service import Service
+    from seqloom.workflows.serve import load_pair
+
+    folder = make_folder()
+    folder = folder.rename(folder.with_name("dates"))
+    with serve(Service([load_pair(str(folder), 1)])) as running:
+        context = browser.new_context()
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(running.address)
+        page.wait_for_function("() => document.getElementById('model').textContent === 'dates'")
+        assert page.locator("#source option").all_text_contents() == ["dates (input)"]
+        assert page.locator("#target option").all_text_contents() == ["dates (output)"]
+        assert "src" not in page.inner_text("body")
+        context.close()

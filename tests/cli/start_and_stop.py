@@ -2,7 +2,7 @@
 
 Torch is imported once; each command line runs in a fork. An order:
     {"words": [...], "signal": 9, "times": 1,
-     "at": "seqloom.train.loop:Loop.update", "call": 3,           stop when this is called the third time, or
+     "at": "seqloom.training.loop:Loop.update", "call": 3,           stop when this is called the third time, or
      "log": ".../metrics.jsonl", "step": 7, "delay": 0.01,        stop that long after this step is in the log
      "largest_file": 1000}                                        no file may grow beyond (a full disk)
 The answer: {"code": exit code, or minus the signal, "errors": standard error}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from seqloom.cli.app import main
-from seqloom.evaluate.alignment_error import measure_alignments, parse_gold
+from seqloom.metrics.alignment_error import measure_alignments, parse_gold
 from seqloom.runtime.translator import Translator
 from seqloom.runtime.word_alignment import align_words
 from seqloom.workflows import given_pairs
@@ -58,7 +58,7 @@ def test_a_line_that_is_no_pair_has_an_empty_row(align, file, expected):
     assert rows == [pharaoh(expected[0]), "", "", pharaoh(expected[1]), pharaoh(expected[2])]
     assert "kept 3 of 5 pairs" in err
     assert "missing column: 1 (line 2)" in err
-    assert "longer than the model takes: 1 (line 3): a " in err
+    assert "longer than the model can read: 1 (line 3): a " in err
 
 
 def test_forms_of_pairs(align, file):
@@ -68,7 +68,7 @@ def test_forms_of_pairs(align, file):
     assert align(file("\n" + PAIRS.replace("\t", " ||| "), "x.src-tgt"))[1] == ["", *rows]
     _, found, err = align(file("source\ttarget\n" + PAIRS))
     assert found == rows
-    assert err == "line 1 names the columns: it is no pair and has no row\n"
+    assert err == "line 1 names the columns: it is not a pair and has no row\n"
     code, barred, err = align(file("the cat ||| le chat\nno bar\na ||| b ||| c\n", "y.src-tgt"))
     assert (code, barred) == (0, [rows[0], "", ""])
     assert "kept 1 of 3 pairs" in err
@@ -116,10 +116,10 @@ def test_json(align, file, expected):
 @pytest.mark.parametrize(
     ("gold", "said"),
     [
-        ("1-1\n1-1\n1:1\n", "gold, line 3: '1:1' is no link"),
-        ("1-1\n0-0\n\n", "gold, line 2: '0-0': the words of a gold alignment count from 1"),
+        ("1-1\n1-1\n1:1\n", "gold, line 3: '1:1' is not a link"),
+        ("1-1\n0-0\n\n", "gold, line 2: '0-0': words of a gold alignment are counted from 1"),
         ("1-1\n1-1\n", "gold has 2 lines, "),
-        ("1-1\n1-4\n\n", "gold, line 2: a link to target word 4; the target of this pair has 3 words"),
+        ("1-1\n1-4\n\n", "gold, line 2: a link to target word 4, but the target of this pair has 3 words"),
         (b"1-1\n\xff\n\n", "gold, line 2: invalid UTF-8"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`seqloom chat`: an answer a line, the turns before where the model reads them, and what holds no dialogue."""
+"""`seqloom chat`: one answer per line, earlier turns for models that read them, and refusal of other models."""
 
 import io
 import sys
@@ -29,9 +29,9 @@ def asked(monkeypatch):
     seen = []
     answer = Translator.answer
 
-    def spy(self, texts, *rest):
+    def spy(self, texts, *rest, **about):
         seen.extend(texts)
-        return answer(self, texts, *rest)
+        return answer(self, texts, *rest, **about)
 
     monkeypatch.setattr(Translator, "answer", spy)
     return seen
@@ -50,7 +50,7 @@ def test_a_model_of_single_turns_is_asked_the_last_line_alone(chat, random_model
 def test_a_model_of_turns_is_told_what_was_said_before(chat, random_model, monkeypatch):
     asked = []
 
-    def answer(self, texts, *rest):
+    def answer(self, texts, *rest, **about):
         asked.extend(texts)
         return [[Translation(f"answer {len(asked)}", 0.0, 0.0)]]
 
@@ -77,7 +77,7 @@ def test_by_chance_the_same_seed_says_the_same(chat, random_model):
 def test_what_is_wrong_is_said(chat, random_model):
     code, _, err = chat(random_model("task.name=language", "model.kind=gpt"), "a\n")
     assert code == 2
-    assert "a model of the task language holds no dialogue; try `seqloom generate" in err
+    assert "this model was trained for 'language' and holds no dialogue; try `seqloom generate" in err
     code, _, err = chat(random_model("task.name=dialogue"), "a\n", "--beam", "3", "--seed", "1")
     assert code == 2
     assert "--beam" in err
@@ -104,13 +104,13 @@ def test_typed_lines_end_with_ctrl_d(random_model, monkeypatch, capsys):
     assert main(["chat", str(random_model("task.name=dialogue"))]) == 0
     out, err = capsys.readouterr()
     assert out.count("\n") == 1
-    assert err == "Type a line; Ctrl-D leaves.\n\n"
+    assert err == "Type a line; Ctrl-D ends.\n\n"
 
 
 def test_an_answer_by_chance_has_no_beam(chat, random_model):
     code, answers, err = chat(random_model("task.name=dialogue"), "a\n", "--temperature", "0.5", "--beam", "3")
     assert (code, answers) == (2, [])
-    assert "--beam: an answer by chance" in err
+    assert "--beam: sampling (--temperature, --top-p, --seed) uses no beam" in err
 
 
 def test_what_the_fast_engine_lacks_is_told_in_a_sentence(chat, random_model, monkeypatch):

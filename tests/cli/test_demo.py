@@ -17,8 +17,8 @@ from rich.console import Console
 
 from seqloom.cli.app import main
 from seqloom.config import load_config
+from seqloom.config.recipes import find_recipe
 from seqloom.workflows import demo as workflow
-from seqloom.workflows.recipes import find_recipe
 
 TINY = """
 [text]
@@ -97,7 +97,8 @@ def test_the_commands_it_shows_work(first, seqloom, monkeypatch):
 
 
 def test_no_date_is_in_two_files_and_no_example_in_any(first):
-    parts = [(first[0] / f"{name}.tsv").read_text("utf-8").splitlines() for name in ("train", "valid", "test")]
+    files = [first[0] / "corpus" / f"{name}.tsv" for name in ("train", "valid", "test")]
+    parts = [file.read_text("utf-8").splitlines() for file in files]
     days = [{line.split("\t")[1] for line in part} for part in parts]
     examples = {iso for _, iso in workflow.EXAMPLES}
     for number, one in enumerate(days):
@@ -127,7 +128,7 @@ def test_a_second_call_trains_nothing_and_measures_again(first, seqloom):
 
 
 def test_ctrl_c_saves_and_the_same_command_goes_on_to_the_same_weights(first, seqloom, tmp_path, monkeypatch):
-    from seqloom.train.loop import Loop
+    from seqloom.training.loop import Loop
 
     update = Loop.update
 
@@ -143,25 +144,25 @@ def test_ctrl_c_saves_and_the_same_command_goes_on_to_the_same_weights(first, se
     assert "stopped after step 3, saved" in errors
     assert "3. Measure" not in out
     code, out, errors = seqloom("demo", "--out", tmp_path / "run")
-    assert "going on after step 3" in errors
+    assert "continuing after step 3" in errors
     assert "3. Measure" in out
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == (first[0] / "model.safetensors").read_bytes()
 
 
 def test_another_seed_in_the_same_folder_is_refused_and_changes_nothing(first, seqloom):
-    before = (first[0] / "train.tsv").read_bytes()
+    before = (first[0] / "corpus" / "train.tsv").read_bytes()
     code, _, errors = seqloom("demo", "--out", first[0], "--seed", 2)
     assert code == 2
     assert "train.tsv holds other dates" in errors
     assert "--seed" in errors
     assert "--out" in errors
-    assert (first[0] / "train.tsv").read_bytes() == before
+    assert (first[0] / "corpus" / "train.tsv").read_bytes() == before
 
 
 @pytest.mark.parametrize(("seed", "shown"), [(1, "--recipe dates"), (7, "--recipe dates --seed 7")])
 def test_the_seed_reaches_training_and_the_command_it_shows(monkeypatch, seed, shown):
     calls = []
-    monkeypatch.setattr("seqloom.workflows.train.train", lambda *words, **settings: calls.append(settings))
+    monkeypatch.setattr("seqloom.workflows.demo.train", lambda *words, **settings: calls.append(settings))
     console = Console(file=io.StringIO(), width=300)
     workflow.train_model(console, Path("runs/x"), seed)
     assert calls[0]["seed"] == seed
@@ -240,5 +241,5 @@ def test_the_real_demo_keeps_its_promise(tmp_path, capsys):
     code = main(["demo", "--out", str(tmp_path / "run")])
     out, errors = capsys.readouterr()
     assert code == 0, errors
-    assert "(wrong: it is" not in out
+    assert "(wrong; correct:" not in out
     assert time.process_time() - began < 240  # of the processor: the machine may have more to do

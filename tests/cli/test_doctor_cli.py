@@ -39,7 +39,7 @@ def test_held_out_files_are_compared_and_checked(doctor, tmp_path: Path) -> None
     (tmp_path / "valid.tsv").write_text("word 7\tmot numéro 7\nnew\tnouveau\n", "utf-8")
     done = doctor("good.tsv", "--valid", "valid.tsv", "--test", "bad.tsv")
     assert done.returncode == 3  # the test file has an invalid byte
-    assert "overlap" in done.stdout and "1 source of valid.tsv stands here too" in done.stdout
+    assert "overlap" in done.stdout and "1 source of valid.tsv is here too" in done.stdout
     assert done.stdout.count("bad.tsv: kept 60 of 61") == 1
 
 

@@ -17,9 +17,9 @@ from seqloom.cli.app import main
 from seqloom.config import DataConfig
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.prepare import prepare
+from seqloom.evaluation.labels import find_new_words
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.workflows.evaluate_labels import find_new_words
 
 GOOD, BAD = ["good", "great", "fine"], ["bad", "dull", "awful"]
 TAGS = {"good": "ADJ", "great": "ADJ", "fine": "ADJ", "bad": "ADJ", "dull": "ADJ", "awful": "ADJ",
@@ -127,6 +127,50 @@ def test_evaluate_a_tagger_against_itself(folder: Path, seqloom: Run) -> None:
     assert "whole texts right (+)" in text and "difference" in text
 
 
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_labels_are_written_beside_the_records(task: str, folder: Path, seqloom: Run, tmp_path: Path) -> None:
+    assert seqloom("evaluate", task, f"test-{task}.tsv", "--outputs", tmp_path / "o", cwd=folder).returncode == 0
+    rows = [line.split("\t") for line in (folder / f"test-{task}.tsv").read_text("utf-8").splitlines()]
+    texts = "".join(f"{row[1] if task == 'classify' else row[0]}\n" for row in rows)
+    assert (tmp_path / "o").read_text("utf-8") == seqloom("translate", task, cwd=folder, stdin=texts).stdout
+
+
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_labels_of_another_system_are_measured_and_compared(
+    task: str, folder: Path, seqloom: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "labels.txt"
+    words = ("evaluate", task, f"test-{task}.tsv", "--json")
+    model = json.loads(seqloom(*words, "--outputs", file, cwd=folder).stdout)
+    alone = seqloom("evaluate", file, f"test-{task}.tsv", "--task", task, "--json", cwd=folder)
+    found = json.loads(alone.stdout)
+    assert found["accuracy"] == model["accuracy"]
+    assert (found["labels"], found["outputs_of"]) == (model["labels"], str(file))
+    for pair in (
+        ("evaluate", task, f"test-{task}.tsv", "--against", file),
+        ("evaluate", file, words[2], "--against", task),
+    ):
+        rival = json.loads(seqloom(*pair, "--json", cwd=folder).stdout)["against"]
+        assert rival["scores"]["accuracy"] == model["accuracy"]
+        assert rival["differences"]["accuracy"]["p_value"] == 1
+    text = seqloom("evaluate", file, f"test-{task}.tsv", "--task", task, cwd=folder).stdout
+    assert f", labels of {file}" in text.splitlines()[0]
+
+
+def test_a_line_of_tags_must_have_one_per_word(folder: Path, seqloom: Run, tmp_path: Path) -> None:
+    (tmp_path / "o").write_text("X\n" * 60, "utf-8")
+    done = seqloom("evaluate", tmp_path / "o", "test-tag.tsv", "--task", "tag", cwd=folder)
+    assert done.returncode == 3
+    assert f"{tmp_path / 'o'}, line 1: 1 tags for the " in done.stderr
+    assert "want one tag per word" in done.stderr
+
+
+def test_outputs_of_a_task_without_any_are_refused(folder: Path, seqloom: Run, tmp_path: Path) -> None:
+    done = seqloom("evaluate", "masked", "test-masked.tsv", "--outputs", tmp_path / "o", cwd=folder)
+    assert done.returncode == 2
+    assert "masked was trained for 'masked'; --outputs writes the outputs of: translate, summarise" in done.stderr
+
+
 def test_words_that_the_training_data_lacks_are_told_apart(folder: Path, seqloom: Run, tmp_path: Path) -> None:
     (tmp_path / "new.tsv").write_text("a zebra\tDET NOUN\nthe film\tDET NOUN\n")
     found = json.loads(seqloom("evaluate", "tag", tmp_path / "new.tsv", "--json", cwd=folder).stdout)
@@ -166,7 +210,7 @@ def test_evaluate_a_masked_model_twice_alike(folder: Path, seqloom: Run) -> None
     assert one["loss"] == other["loss"] and one["accuracy"] == other["accuracy"]
     assert 0 < one["loss"]["score"] < 10 and one["places"] >= 1
     done = seqloom("evaluate", "masked", "test-masked.tsv", "--against", "masked", cwd=folder)
-    assert done.returncode == 2 and "--against compares: classify" in done.stderr
+    assert done.returncode == 2 and "--against compares models of: translate" in done.stderr
 
 
 def test_translate_is_one_line_in_one_line_out(folder: Path, seqloom: Run) -> None:
@@ -197,7 +241,7 @@ def test_labels_that_the_model_does_not_know(folder: Path, seqloom: Run, tmp_pat
     assert json.loads(done.stdout)["texts"] == 61
     (tmp_path / "all.tsv").write_text(good.replace("very good", "pos").replace("bad", "neg"), "utf-8")
     done = seqloom("evaluate", "classify", tmp_path / "all.tsv", cwd=folder)
-    assert done.returncode == 3 and "60 of 60 lines want a label that the model does not know" in done.stderr
+    assert done.returncode == 3 and "60 of 60 lines have a label that the model does not know" in done.stderr
     assert "It knows: " in done.stderr and "Traceback" not in done.stderr
     assert seqloom("evaluate", "classify", tmp_path / "all.tsv", "--allow-loss", cwd=folder).returncode == 0
 
@@ -244,7 +288,7 @@ def test_the_doctor_knows_files_of_labels(seqloom: Run, folder: Path, tmp_path: 
     assert done.returncode == 3 and "labels never repeat" in done.stdout and "--columns 2,1" in done.stdout
     assert seqloom("doctor", swapped, "--task", "classify", "--columns", "2,1").returncode == 0
     done = seqloom("doctor", "-", "--task", "classify", stdin="bad\tx\nbad\ty\n")
-    assert done.returncode == 3 and "every line has bad: nothing is to be told apart" in done.stdout
+    assert done.returncode == 3 and "every line has bad: nothing to distinguish" in done.stdout
     assert seqloom("doctor", "-", "--task", "masked", stdin="one\n\ntwo\n").returncode == 0
     done = seqloom("doctor", swapped, "--task", "clasify")
     assert done.returncode == 2 and "Did you mean 'classify'?" in done.stderr
@@ -252,7 +296,7 @@ def test_the_doctor_knows_files_of_labels(seqloom: Run, folder: Path, tmp_path: 
 
 def test_a_rival_for_another_task_is_refused(folder: Path, seqloom: Run) -> None:
     done = seqloom("evaluate", "classify", "test-classify.tsv", "--against", "tag", cwd=folder)
-    assert done.returncode == 2 and "a model to tag; want one to classify" in done.stderr
+    assert done.returncode == 2 and "trained for 'tag'; compare with a model trained for 'classify'" in done.stderr
 
 
 def test_the_rival_has_as_many_threads(folder: Path, seqloom: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""`seqloom ladder`: rung after rung, stopped and gone on, failures reported; the models are far too small to learn."""
+"""`seqloom ladder`: rung after rung, stopped and resumed, failures reported; the models are far too small to learn."""
 
 import json
 import os
@@ -11,14 +11,17 @@ from statistics import fmean
 import pytest
 
 from seqloom.cli.app import main
+from seqloom.demo.dates import generate
 from seqloom.errors import ModelError, TrainingError
-from seqloom.evaluate.ladder_tables import CHOSEN_BY_TEST
+from seqloom.files.durable import hash_file
+from seqloom.files.lock import run_lock
+from seqloom.ladder import report as ladder_report
+from seqloom.ladder import run as ladder
+from seqloom.ladder import scores as ladder_scores
+from seqloom.ladder.tables import CHOSEN_BY_TEST
 from seqloom.runtime.folder import read_config
 from seqloom.text.sides import Tokenizers
-from seqloom.train.lock import run_lock
-from seqloom.train.loop import Loop
-from seqloom.workflows import ladder, ladder_report, ladder_scores
-from seqloom.workflows.ladder_scores import file_hash
+from seqloom.training.loop import Loop
 
 RUNG = """# {name}, a rung of the tests. Result: none
 [text]
@@ -115,7 +118,7 @@ def test_the_pages_say_what_the_document_says(climbed):
         assert "against one" in text
         assert "The papers" not in text  # rungs of one's own stand beside none
         assert "two, a rung of the tests." in text
-        assert f"Note: {report['sentences']} sentences are few" in text  # of both rungs
+        assert f"Note: Only {report['sentences']} sentences: " in text  # of both rungs
         assert f"Python {platform.python_version()}." in text
         assert "Beam 5, length penalty 1. " in text
         assert "from one: model.layers: 1 -&gt; 2" in text or "from one: model.layers: 1 -> 2" in text
@@ -125,16 +128,46 @@ def test_the_pages_say_what_the_document_says(climbed):
         assert f"({chart})" in (climbed / "report.md").read_text("utf-8")
 
 
+def test_a_ladder_on_dates_in_too_little_time_says_so(files, tmp_path, capsys, monkeypatch):
+    """Exact match, no papers, no unqualified star, and the dates as each rung wrote them."""
+    monkeypatch.setattr(ladder_report, "can_draw", lambda: False)
+    pairs = [f"{text}\t{date}\n" for text, date in generate(260, 1)]
+    (tmp_path / "train.tsv").write_text("".join(pairs[:200]), "utf-8")
+    (tmp_path / "test.tsv").write_text("".join(pairs[200:]), "utf-8")
+    names = ",".join(str(files / f"{rung}.toml") for rung in ("one", "two"))
+    words = [tmp_path / "train.tsv", "--test", tmp_path / "test.tsv", "--out", tmp_path / "out", "--rungs", names]
+    settings = ["train.max_steps=2", "train.batch_tokens=60", "data.max_tokens=50", "train.valid_every=2"]
+    limits = [word for setting in settings for word in ("--set", setting)]
+    assert main(["ladder", *map(str, [*words, "--budget", "9h", *limits])]) == 0
+    out, errors = capsys.readouterr()
+    assert "exact match (95 %)" in out
+    assert "BLEU" not in out
+    ends = [part.partition("\nrung ")[0] for part in errors.split("training ends after step ")[1:]]
+    assert len(ends) == 2
+    assert not any("train: step" in part for part in ends)  # no progress line behind the end
+    assert "Note: less than one epoch of the training data was seen (one " in out
+    report = report_of(tmp_path / "out")
+    assert (report["main_metric"], report["published"]) == ("exact_match", [])
+    assert [set(sample["outputs"]) for sample in report["samples"]] == [{"one", "two"}] * 5
+    for page in ("report.md", "report.html"):
+        text = (tmp_path / "out" / page).read_text("utf-8")
+        assert "Note: less than one epoch of the training data was seen" in text
+        assert "What each rung wrote" in text
+        assert report["samples"][0]["references"][0] in text
+        assert "WMT14" not in text
+
+
 def test_the_same_command_again_does_nothing_anew(files, climbed, capsys, monkeypatch):
     def not_again(*_):
         raise AssertionError("translated again")
 
     def remember(*arguments):
-        shown.append([row["status"] for row in ladder_report.write_report(*arguments)["rungs"]])
-        return report_of(climbed)
+        document = ladder_report.write_report(*arguments)
+        shown.append([type(row).__name__.lower() for row in document.rungs])
+        return document
 
     shown = []
-    monkeypatch.setattr("seqloom.workflows.ladder.write_report", remember)
+    monkeypatch.setattr("seqloom.ladder.run.write_report", remember)
     monkeypatch.setattr(ladder_scores, "translate_items", not_again)
     before = {rung: (climbed / rung / "model.safetensors").stat().st_mtime_ns for rung in ("one", "two")}
     first = report_of(climbed)
@@ -162,23 +195,23 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(files, climbed, tmp_
         assert call(files, tmp_path, ["one", "two"]) == 130
     errors = capsys.readouterr().err
     assert "stopped after step 3, saved" in errors
-    assert f"The same command goes on from there. Finished rungs in {tmp_path} stay" in errors
+    assert f"The same command continues from there. Finished rungs in {tmp_path} are kept" in errors
     assert [row["status"] for row in report_of(tmp_path)["rungs"]] == ["done", "waiting"]
     assert "two still to come" in (tmp_path / "report.md").read_text("utf-8")
     assert call(files, tmp_path, ["one", "two"]) == 0
-    assert "going on after step 3" in capsys.readouterr().err
+    assert "continuing after step 3" in capsys.readouterr().err
     assert [row["status"] for row in report_of(tmp_path)["rungs"]] == ["done", "done"]
-    assert file_hash(tmp_path / "one" / "model.safetensors") == file_hash(climbed / "one" / "model.safetensors")
+    assert hash_file(tmp_path / "one" / "model.safetensors") == hash_file(climbed / "one" / "model.safetensors")
 
 
 def test_ctrl_c_between_two_trainings_is_a_sentence_too(files, tmp_path, capsys, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("seqloom.workflows.ladder.score_rung", interrupted)
+    monkeypatch.setattr("seqloom.ladder.run.score_rung", interrupted)
     assert call(files, tmp_path, ["one"], "--valid", str(files / "test.tsv")) == 130
     said = capsys.readouterr().err
-    assert "stopped. The same command goes on from there." in said
+    assert "stopped. The same command continues from there." in said
     assert CHOSEN_BY_TEST in said
 
 
@@ -200,7 +233,7 @@ def test_a_rung_that_fails_is_reported_and_the_others_go_on(files, tmp_path, cap
     assert rows["one"]["status"] == "done"
     assert rows["one"]["against"] is None
     assert "failed: 20 steps in a row" in (tmp_path / "report.md").read_text("utf-8")
-    assert "no model came out of wild" in errors
+    assert "wild: no model." in errors
     assert "failed: 20 steps" in out
     assert "pip install 'seqloom[plots]'" in errors
     assert not list(tmp_path.glob("*.png"))
@@ -215,7 +248,7 @@ def test_a_rung_that_fails_is_reported_and_the_others_go_on(files, tmp_path, cap
         (["--set", "model.widht=3"], "Did you mean 'width'?"),
         (["--budget", "soon"], "--budget soon: want a time such as 20m"),
         (["--test", "nowhere.tsv"], "nowhere.tsv"),
-        (["--valid", "b.txt,-"], "-: the ladder reads its data once a rung"),
+        (["--valid", "b.txt,-"], "-: the ladder reads its data once per rung"),
         (["--threads", "-1"], "train.threads = -1: want 0 <= value"),
         (["--seed", "-1"], "train.seed = -1: want 0 <= value"),
     ],
@@ -241,7 +274,7 @@ def test_files_that_no_ladder_wrote_are_not_written_over(files, tmp_path, capsys
     (tmp_path / name).write_text("mine", "utf-8")
     assert call(files, tmp_path, ["one"]) == 2
     errors = capsys.readouterr().err
-    assert f"{tmp_path} is no ladder's folder, and a ladder would write over its " in errors
+    assert f"{tmp_path} does not hold a ladder, which would overwrite its " in errors
     assert name.split("/")[0] in errors
     assert (tmp_path / name).read_text("utf-8") == "mine"
 
@@ -271,7 +304,7 @@ def test_a_rung_that_another_call_is_at_is_passed_over(files, climbed, tmp_path,
     with run_lock(out / "one"):
         assert call(files, out, ["one", "two"]) == 0
     errors = capsys.readouterr().err
-    assert errors.count("another call is at one: passed over") == 2  # looked at again in the end
+    assert errors.count("another call is training one: skipped") == 2  # looked at again in the end
     assert "one: left to the other call" in errors
     assert [(row["name"], row["status"]) for row in report_of(out)["rungs"]] == [("one", "waiting"), ("two", "done")]
 
@@ -321,7 +354,7 @@ def test_rungs_run_one_command_at_a_time_end_in_one_report(files, tmp_path, caps
         copied = shutil.copytree(out, tmp_path / name)
         assert call_built_in(files, copied, "gru", **{name: other}) == 0
         assert [row["name"] for row in report_of(copied)["rungs"]] == ["gru"]
-        assert f"not in this report, though in {copied}: rnn, lstm" in capsys.readouterr().err
+        assert f"in {copied}, but not in this report: rnn, lstm" in capsys.readouterr().err
 
 
 def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, tmp_path, capsys, monkeypatch):
@@ -339,7 +372,7 @@ def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, t
     assert call(files, out, ["wild", "two"], "--valid", str(files / "test.tsv")) == 2
     assert f"rung two: {out / 'two'} was trained on other data" in capsys.readouterr().err
     assert not (out / "wild").exists()
-    monkeypatch.setattr("seqloom.workflows.ladder.build_model", build_one)
+    monkeypatch.setattr("seqloom.ladder.run.build_model", build_one)
     (tmp_path / "there").mkdir()
     for new in ("new", "there"):  # and without a tokenizer that would refuse the next call
         assert call(files, tmp_path / new, ["one", "two"]) == 4
@@ -347,7 +380,7 @@ def test_what_the_last_rung_would_be_refused_for_is_told_first(files, climbed, t
     assert not (tmp_path / "new").exists()
     assert not list((tmp_path / "there").iterdir())
     assert call(files, tmp_path / "labels", ["one"], "--set", "task.name=classify") == 2
-    assert "rung one: task.name = classify: it writes no text of its own" in capsys.readouterr().err
+    assert "rung one: task.name = classify: it writes no text, and" in capsys.readouterr().err
     assert not (tmp_path / "labels").exists()
 
 

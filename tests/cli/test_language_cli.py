@@ -40,10 +40,10 @@ def test_the_logits_of_a_text_are_never_all_there_at_once(
     file.write_text(TEXT * 5, "utf-8")
     found = []
     for most in (2**22, 1000):  # a thousand numbers: three tokens of some three hundred
-        monkeypatch.setattr("seqloom.tasks.api.LOGITS_AT_ONCE", most)
+        monkeypatch.setattr("seqloom.evaluation.language.LOGITS_AT_ONCE", most)
         sizes = []
         monkeypatch.setattr(
-            "seqloom.decode.score.log_softmax",
+            "seqloom.evaluation.language.log_softmax",
             lambda logits, sizes=sizes: sizes.append(logits.numel()) or logits.log_softmax(-1),
         )
         assert call("evaluate", folder, file, "--json") == 0
@@ -93,7 +93,7 @@ def test_two_models_with_other_tokens_are_compared_by_bits_a_character(
     assert call("evaluate", gpt, file, "--against", rnn) == 0
     assert f"against {rnn}" in capsys.readouterr().out
     assert call("evaluate", gpt, file, "--against", random_model()) == 2
-    assert "want one of the task language" in capsys.readouterr().err
+    assert "compare with a language model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_evaluate_tells_perplexity_and_bits(folder: Path, tmp_path: Path, capsys
     assert bool(found["with_context"]) == gpt
     assert call("evaluate", folder, text) == 0
     shown = capsys.readouterr().out
-    assert f"{scores['bits_per_character']:.4f}" in shown and ("tokens before each" in shown) == gpt
+    assert f"{scores['bits_per_character']:.4f}" in shown and ("tokens of context each" in shown) == gpt
 
 
 def foreseen(folder: Path, text: Path) -> float:
     """The same by hand, in windows of 16 read from nothing (gpt), or all in one go (rnn)."""
     import torch
 
-    from seqloom.data.windows import as_stream
+    from seqloom.data.language_windows import as_stream
     from seqloom.runtime.generator import Generator
 
     generator = Generator.load(folder)
@@ -262,7 +262,7 @@ def test_evaluate_refuses_what_is_for_translations(
     text = tmp_path / "text.txt"
     text.write_text(TEXT)
     assert call("evaluate", folder, text, "--beam", 3) == 2
-    assert "measured alone and without a search: leave" in capsys.readouterr().err
+    assert "measured without ensembles and search: leave" in capsys.readouterr().err
     text.write_bytes(b"")
     assert call("evaluate", folder, text) == 3
     capsys.readouterr()

@@ -124,7 +124,7 @@ def test_bleu_before_after_and_oracle(rescore, files, ours):
 def test_the_oracle_is_never_below_what_was_found(rescore, files, monkeypatch):
     """The best sentence of each list need not make the best corpus."""
     monkeypatch.setattr(
-        "seqloom.runtime.rescoring.oracle", lambda lists, bleu: [part.stop - 1 for part in lists.parts()]
+        "seqloom.rerank.combine_scores.oracle", lambda lists, bleu: [part.stop - 1 for part in lists.parts()]
     )
     _, _, err = rescore("--reference", files() / "reference")
     shown = {
@@ -152,14 +152,14 @@ def test_the_weight_is_tuned_on_another_list(rescore, files, ours, translator):
     ).groups()
     assert float(before) < 50
     assert found == best_by(float(weight), ours)
-    assert "flatters" not in err
+    assert "too high" not in err
 
 
 def test_tuned_on_itself_it_says_so_and_the_weight_can_be_given_again(rescore, files):
     folder = files()
     code, rows, err = rescore("--reference", folder / "reference")
     assert code == 0
-    again = re.search(r"which flatters it: measure on another one, with (--weight \S+(?: --mean)?)$", err, re.M)[1]
+    again = re.search(r"so its BLEU is too high: measure on another, with (--weight \S+(?: --mean)?)$", err, re.M)[1]
     assert rescore(*again.split())[1] == rows
     tuned, bound = map(float, re.search(r"-> (\S+) there, oracle (\S+)", err).groups())
     after, oracle = (float(re.search(rf"^{name} +(\S+)", err, re.M)[1]) for name in ("after", "oracle"))
@@ -170,7 +170,7 @@ def test_tuned_on_itself_it_says_so_and_the_weight_can_be_given_again(rescore, f
 def test_the_mean_is_tried_too(rescore, files, monkeypatch):
     found = {False: (1.0, 20.0), True: (0.123456789, 30.0)}
     calls = iter([False, True, False, True])
-    monkeypatch.setattr("seqloom.runtime.rescoring.tune_weight", lambda lists, bleu: found[next(calls)])
+    monkeypatch.setattr("seqloom.workflows.rescore.tune_weight", lambda lists, bleu: found[next(calls)])
     err = rescore("--reference", files() / "reference")[2]
     assert "weight 0.123456789 of the mean log-probability of a token" in err
     assert "--weight 0.123456789 --mean" in err
@@ -193,7 +193,7 @@ def test_what_the_model_cannot_take_counts_as_the_least(rescore, files, ours):
         source=f"the cat\n{long}\n",
     )
     _, rows, err = rescore("--weight", 0.01, "--n-best")
-    assert "3 of 5 candidates or their sources are longer than the model takes" in err
+    assert "3 of 5 candidates or their sources are longer than the model can read" in err
     value = {row.split(" ||| ")[1]: float(row.split("seqloom=")[1].split()[0]) for row in rows}
     assert value[long] == pytest.approx(min(value["le chat"], value["un chien"]) - 1, abs=1e-5)
     assert value["a"] == value["b"] == 0
@@ -202,7 +202,7 @@ def test_what_the_model_cannot_take_counts_as_the_least(rescore, files, ours):
 
 def test_costs_are_doubted(rescore, files):
     files(nbest="".join(f"{n} ||| a ||| 1\n{n} ||| b ||| 2\n" for n in range(3)))
-    assert "in 3 of 3 lists the first candidate has not the highest score" in rescore("--weight", 0)[2]
+    assert "in 3 of 3 lists the first candidate does not have the highest score" in rescore("--weight", 0)[2]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_costs_are_doubted(rescore, files):
             2,
             "no weight: give it with --weight X, or tune it on another list with --tune NBEST,SOURCE,REFERENCE",
         ),
-        ({}, ["--weight", "1", "--tune", "a,b,c"], 2, "not both"),
+        ({}, ["--weight", "1", "--tune", "a,b,c"], 2, "give either the weight or a list"),
         ({}, ["--weight", "-1"], 2, "--weight -1: want 0 (their score alone) to 1e+09"),
         ({}, ["--weight", "nan"], 2, "--weight nan: want 0"),
         ({}, ["--weight", "inf"], 2, "--weight inf: want 0"),
@@ -223,7 +223,7 @@ def test_costs_are_doubted(rescore, files):
         ({}, ["--tune", "a,b"], 2, "--tune a,b: 2 file(s); want three with commas between them"),
         ({}, ["--tune", "no,such,file"], 2, "such: no such file"),
         ({"source": ""}, ["--weight", "1"], 3, "source: empty; want the source lines of"),
-        ({"source": "a\nb\n"}, ["--weight", "1"], 3, "nbest, line 5: id 2; the source has 2 lines"),
+        ({"source": "a\nb\n"}, ["--weight", "1"], 3, "nbest, line 5: id 2, but the source has 2 lines"),
         ({"nbest": "0 ||| a\n"}, ["--weight", "1"], 3, "nbest, line 1: 2 field(s)"),
         ({"source": b"caf\xe9\n"}, ["--weight", "1"], 3, "source, line 1: invalid UTF-8"),
     ],

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from seqloom.train.lock import run_lock
+from seqloom.files.lock import run_lock
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
 
@@ -125,20 +125,21 @@ def newest(run: Path) -> Path:
 
 # (function, call): the run dies just before that call of that function in that start
 STAGES = (
-    ("seqloom.workflows.gather:learn_tokenizer", 1),
-    ("seqloom.workflows.train:replace_file", 1),  # data ready, config.toml not yet
-    ("seqloom.workflows.train:write_facts", 1),  # run.json not yet
-    ("seqloom.train.loop:Loop.next_indices", 6),  # in the middle of an update
-    ("seqloom.train.checkpoint:write_synced", 2),  # weights written, optimizer not
-    ("seqloom.train.checkpoint:write_synced", 4),  # all written, manifest not
-    ("seqloom.train.checkpoint:put_in_place", 1),  # all written, not renamed
-    ("seqloom.train.loop:prune_checkpoints", 1),
-    ("seqloom.workflows.validation:Validation.loss", 1),
-    ("seqloom.workflows.validation:Validation.loss", 2),
-    ("seqloom.train.checkpoint:shutil.rmtree", 5),  # pruning: renamed, not removed
-    ("seqloom.workflows.finish:average_checkpoints", 1),
-    ("seqloom.workflows.finish:save_weights", 1),
-    ("seqloom.workflows.train:write_facts", 2),  # the very last word: finished
+    ("seqloom.training.tokenizers:learn_tokenizer", 1),
+    ("seqloom.training.run:replace_file", 1),  # data ready, config.toml not yet
+    ("seqloom.training.run:write_facts", 1),  # run.json not yet
+    ("seqloom.training.loop:Loop.next_indices", 6),  # in the middle of an update
+    ("seqloom.training.checkpoint:write_new", 2),  # weights written, optimizer not
+    ("seqloom.training.checkpoint:write_new", 4),  # all written, manifest not
+    ("seqloom.files.folders:sync_file", 2),  # all written, not on the disk
+    ("seqloom.files.folders:put_in_place", 1),  # all written, not renamed
+    ("seqloom.training.loop:prune_checkpoints", 1),
+    ("seqloom.training.validation:Validation.loss", 1),
+    ("seqloom.training.validation:Validation.loss", 2),
+    ("seqloom.files.folders:shutil.rmtree", 5),  # pruning: renamed, not removed
+    ("seqloom.training.finish:average_checkpoints", 1),
+    ("seqloom.training.finish:save_weights", 1),
+    ("seqloom.training.finish:write_facts", 1),  # the very last word: finished
 )
 
 
@@ -166,7 +167,7 @@ def test_killed_at_random_moments(
         assert code == -signal.SIGKILL, errors
     code, errors = start(words_for(kind, run))
     assert code == 0, errors
-    assert "going on after step" in errors
+    assert "continuing after step" in errors
     assert_same_run(run, whole(kind))
 
 
@@ -175,16 +176,17 @@ def test_asked_to_stop_it_saves_within_a_step_and_goes_on(
 ) -> None:
     run = tmp_path / "run"
     words = words_for("rnn", run)
-    code, errors = start(words, at="seqloom.train.loop:Loop.next_indices", call=12, signal=signal.SIGINT)
+    code, errors = start(words, at="seqloom.training.loop:Loop.next_indices", call=12, signal=signal.SIGINT)
     assert code == 130, errors
     assert "saving, press Ctrl-C again to leave at once" in errors
-    assert "stopped after step 6, saved. The same command goes on from there." in errors
+    assert f"stopped after step 6, saved. `seqloom finish {run}` makes a model of what is there." in errors
+    assert "The same command continues from there." in errors
     assert newest(run).name == "step-00000006"
-    code, errors = start(words, at="seqloom.workflows.validation:Validation.loss", call=1, signal=signal.SIGTERM)
+    code, errors = start(words, at="seqloom.training.validation:Validation.loss", call=1, signal=signal.SIGTERM)
     assert code == 143, errors
-    assert "going on after step 6" in errors
+    assert "continuing after step 6" in errors
     assert newest(run).name == "step-00000009"
-    code, errors = start(words, at="seqloom.train.checkpoint:put_in_place", call=1, signal=signal.SIGINT, times=2)
+    code, errors = start(words, at="seqloom.files.folders:put_in_place", call=1, signal=signal.SIGINT, times=2)
     assert code == 130, errors  # the second one leaves at once: nothing more is saved
     assert "stopped after" not in errors
     assert newest(run).name == "step-00000009"
@@ -193,20 +195,49 @@ def test_asked_to_stop_it_saves_within_a_step_and_goes_on(
     assert_same_run(run, whole("rnn"))
 
 
+def test_finished_where_it_stands_and_still_going_on_exactly(
+    start: Start, seqloom: Any, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    """Killed at step 14, so the model comes from the checkpoint of step 12; the same command continues there."""
+    run = tmp_path / "run"
+    code, errors = start(words_for("transformer", run), at="seqloom.training.loop:Loop.update", call=15)
+    assert code == -signal.SIGKILL
+    before = {path: path.read_bytes() for path in (run / "checkpoints").rglob("*") if path.is_file()}
+    log = (run / "metrics.jsonl").read_bytes()
+    code, errors = start(["finish", str(run)])
+    assert code == 0, errors
+    assert f"{run}: the model is made from step 12" in errors
+    assert "weights: " in errors
+    assert {path: path.read_bytes() for path in (run / "checkpoints").rglob("*") if path.is_file()} == before
+    assert (run / "metrics.jsonl").read_bytes() == log
+    facts = json.loads((run / "run.json").read_text())
+    assert (facts["step"], facts["finished"]) == (12, True)
+    assert {path.name for path in run.iterdir()} == {path.name for path in whole("transformer").iterdir()}
+    checked = seqloom("info", str(run), "--check")
+    assert checked.returncode == 0, checked.stderr
+    code, errors = start(["finish", str(run)])
+    assert code == 0
+    assert "finished at step 12; nothing to do" in errors
+    code, errors = start(words_for("transformer", run))
+    assert code == 0, errors
+    assert "continuing after step 12" in errors
+    assert_same_run(run, whole("transformer"))
+
+
 def test_a_damaged_checkpoint_is_named_and_passed_over(
     start: Start, words_for: Any, whole: Any, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     words = words_for("transformer", run)
-    start(words, at="seqloom.train.loop:Loop.update", call=15)
+    start(words, at="seqloom.training.loop:Loop.update", call=15)
     damaged = newest(run)
     assert damaged.name == "step-00000012"
     weights = (damaged / "model.safetensors").read_bytes()
     (damaged / "model.safetensors").write_bytes(weights[:1000])
     code, errors = start(words)
     assert code == 0, errors
-    assert "step-00000012: damaged checkpoint passed over: model.safetensors has 1000 bytes" in errors
-    assert "going on after step 9" in errors
+    assert "step-00000012: damaged checkpoint skipped: model.safetensors has 1000 bytes" in errors
+    assert "continuing after step 9" in errors
     kept = run / "checkpoints" / "step-00000012.damaged-1" / "model.safetensors"
     assert kept.read_bytes() == weights[:1000]
     assert_same_run(run, whole("transformer"))
@@ -215,16 +246,17 @@ def test_a_damaged_checkpoint_is_named_and_passed_over(
 def test_a_full_disk_keeps_the_last_checkpoint(start: Start, words_for: Any, whole: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = words_for("rnn", run)
-    start(words, at="seqloom.train.loop:Loop.update", call=5)
+    start(words, at="seqloom.training.loop:Loop.update", call=5)
     size = (newest(run) / "optimizer.safetensors").stat().st_size
     code, errors = start(words, largest_file=size - 1000)
     assert code == 5, errors
     assert "step-00000008: cannot be written: the disk is full" in errors
+    assert "The last checkpoint, step-00000004, is kept" in errors
     assert "run the same command again" in errors
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000004"]
     code, errors = start(words)
     assert code == 0, errors
-    assert "going on after step 4" in errors
+    assert "continuing after step 4" in errors
     assert_same_run(run, whole("rnn"))
 
 
@@ -234,7 +266,7 @@ def test_other_settings_and_other_data_are_refused_with_a_diff(
     run, pairs = tmp_path / "run", tmp_path / "pairs.tsv"
     pairs.write_bytes(tiny_pairs.read_bytes())
     words = [str(pairs) if word == str(tiny_pairs) else word for word in words_for("rnn", run)]
-    start(words, at="seqloom.train.loop:Loop.update", call=6)
+    start(words, at="seqloom.training.loop:Loop.update", call=6)
     before = {path: path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file() and path.name != "lock"}
 
     code, errors = start([*words, "--set", "model.width=32", "--set", "train.seed=9"])
@@ -270,20 +302,20 @@ def test_a_finished_run_is_left_alone_until_its_limit_grows(
     assert (run / "metrics.jsonl").read_bytes() == log
     code, errors = start(words_for("rnn", run, "--set", f"train.max_steps={LAST + 4}"))
     assert code == 0, errors
-    assert "going on after step 16" in errors
+    assert "continuing after step 16" in errors
     assert json.loads((run / "run.json").read_text())["step"] == LAST + 4
 
 
 def test_a_run_by_the_clock_goes_on_in_the_time_left(start: Start, words_for: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = words_for("transformer", run, "--set", "train.max_steps=0", "--budget", "8s")
-    code, _ = start(words, at="seqloom.train.loop:Loop.update", call=6)
+    code, _ = start(words, at="seqloom.training.loop:Loop.update", call=6)
     assert code == -signal.SIGKILL
     step, spent = (json.loads((newest(run) / "state.json").read_text())[name] for name in ("step", "seconds"))
     assert step == 4
     code, errors = start(words)
     assert code == 0, errors
-    assert "going on after step 4" in errors
+    assert "continuing after step 4" in errors
     facts = json.loads((run / "run.json").read_text())
     assert facts["finished"]
     assert facts["step"] > 4
@@ -309,12 +341,12 @@ def test_a_language_model_goes_on_in_the_middle_of_a_text(
     code, errors = start(words("whole"))
     assert code == 0, errors
     for call in (15, 21):
-        code, errors = start(words("run"), at="seqloom.train.loop:Loop.next_indices", call=call)
+        code, errors = start(words("run"), at="seqloom.training.loop:Loop.next_indices", call=call)
         assert code == -signal.SIGKILL, errors
     assert (newest(tmp_path / "run") / "task.safetensors").exists() == (kind == "rnn")
     code, errors = start(words("run"))
     assert code == 0, errors
-    assert "going on after step 12" in errors
+    assert "continuing after step 12" in errors
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 
@@ -339,9 +371,9 @@ def test_readers_go_on_exactly(task: str, start: Start, tiny_pairs: Path, recipe
     code, errors = start(command("whole"))
     assert code == 0, errors
     for call in (15, 21):
-        code, errors = start(command("run"), at="seqloom.train.loop:Loop.next_indices", call=call)
+        code, errors = start(command("run"), at="seqloom.training.loop:Loop.next_indices", call=call)
         assert code == -signal.SIGKILL, errors
     code, errors = start(command("run"))
     assert code == 0, errors
-    assert "going on after step 12" in errors
+    assert "continuing after step 12" in errors
     assert_same_run(tmp_path / "run", tmp_path / "whole")

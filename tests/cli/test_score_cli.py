@@ -1,4 +1,4 @@
-"""`seqloom score`: one row a pair, whatever the file holds; what is left out is said."""
+"""`seqloom score`: one row per pair, whatever the file holds; left-out pairs are reported."""
 
 import gzip
 import io
@@ -53,7 +53,7 @@ def test_one_row_a_pair_in_order(score, translator, file, monkeypatch):
     total, tokens = sum(found.log_prob for found in expected), sum(len(found.ids) for found in expected)
     assert err == (
         f"4 pairs, log-probability {total:,.2f} over {tokens} tokens (</s> counted): "
-        f"perplexity {math.exp(-total / tokens):,.3f} a token\n"
+        f"perplexity {math.exp(-total / tokens):,.3f} per token\n"
     )
 
 
@@ -72,7 +72,7 @@ def test_a_line_that_cannot_be_scored_keeps_its_place(score, translator, file, m
     for reason in (
         "missing column: 2 (lines 2, 3)",
         "empty side: 1 (line 4)",
-        "longer than the model takes: 1 (line 5): a source of 31 tokens; the model takes 30 in one piece",
+        "longer than the model can read: 1 (line 5): a source of 31 tokens; the model can read 30",
         "extra column: 1 (line 6)",
         "invalid UTF-8: 1 (line 8)",
         "2 pairs, log-probability",

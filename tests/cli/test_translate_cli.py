@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from seqloom.cli.app import main
+from seqloom.rerank.minimum_bayes_risk import rank_by_risk
 from seqloom.runtime.parts import Translation
-from seqloom.runtime.rerank import rank_by_risk
 from seqloom.runtime.translator import Translator
 from seqloom.workflows import translate as workflow
 
@@ -44,7 +44,7 @@ def test_one_line_in_one_line_out(translate, translator):
     code, lines, err = translate(stdin="\n".join(TEXTS) + "\n")
     assert code == 0
     assert lines == [" ".join(text.splitlines()) for text in translator.translate(TEXTS)]
-    assert lines[1] == lines[2] == ""
+    assert (lines[1], lines[2]) == ("", "  "), "a blank line stays as it is"
     assert err == ""
 
 
@@ -101,7 +101,7 @@ def test_chunks_keep_order_and_line_numbers(translate, translator, monkeypatch, 
 
 def test_a_line_end_in_the_output_does_not_split_the_line(translate, monkeypatch):
     found = [[Translation("a\nb\r\nc\u2028d", -1.0, -1.0)]]
-    monkeypatch.setattr(Translator, "hypotheses", lambda self, *texts, **options: found)
+    monkeypatch.setattr(Translator, "answer", lambda self, *texts, **options: found)
     assert translate(stdin="x\n")[1] == ["a b c d"]
 
 
@@ -119,13 +119,13 @@ def test_invalid_utf8_is_named_after_the_good_lines(translate, translator, tmp_p
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--beam", 0), "beam = 0, n_best = 1: want 1 <= n_best <= beam <= 1000"),
-        (("--n-best", 0), "--n-best 0: want 1 to 1000"),
-        (("--n-best", 1001), "--n-best 1001: want 1 to 1000"),
+        (("--beam", 0), "beam = 0: want 1 to 1000"),
+        (("--n-best", 0), "n_best = 0: want 1 to 1000"),
+        (("--n-best", 1001), "n_best = 1001: want 1 to 1000"),
         (("--beam", 2, "--n-best", 3), "beam = 2, n_best = 3: want 1 <= n_best <= beam"),
         (("--beam", 1000), "beam = 1000: the model's vocabulary has"),
         (("--min-length", 60), "min_length = 60: the output for a source of 4 tokens is cut at 58"),
-        (("--sample", 2, "--n-best", 2), "--n-best and --sample: each says where the outputs come from"),
+        (("--sample", 2, "--n-best", 2), "--n-best and --sample: these exclude each other"),
         (("--temperature", 0.5), "--temperature: only with --sample N"),
         (("--sample", 2, "--temperature", 0), "temperature = 0"),
         (("--mbr", 5, "--beam", 3), "--mbr 5 --beam 3"),
@@ -133,7 +133,7 @@ def test_invalid_utf8_is_named_after_the_good_lines(translate, translator, tmp_p
         (("--prefix", "a" * 70), "the prefix has 70 tokens, but an output for this source is cut at 58"),
         (("--prefix", "a", "--prefix-file", "b"), "--prefix and --prefix-file: give one of them"),
         (("--prefix-file", "nowhere.txt"), "nowhere.txt: no such file"),
-        (("--prefix-file=-",), "--prefix-file -: standard input is what is translated"),
+        (("--prefix-file=-",), "--prefix-file -: standard input is the text to translate"),
         (("--threads", 0), "threads = 0"),
         (("nowhere.txt",), "nowhere.txt: no such file"),
     ],
@@ -213,7 +213,7 @@ def test_a_prefix_of_each_output(translate, translator, tmp_path, monkeypatch):
     file.write_text("hh\n\n", "utf-8")
     code, lines, err = translate(tmp_path / "in.txt", "--prefix-file", file)
     assert (code, lines) == (3, []), "two files are counted before the first line is translated"
-    assert f"prefixes.txt: 2 lines, but {tmp_path / 'in.txt'} has 3: want one prefix for each line" in err
+    assert f"prefixes.txt: 2 lines, but {tmp_path / 'in.txt'} has 3: want one prefix per line" in err
     file.write_bytes(b"hh\ncaf\xe9\n\n")
     code, _, err = translate(tmp_path / "in.txt", "--prefix-file", file)
     assert code == 3 and "prefixes.txt, line 2: invalid UTF-8" in err

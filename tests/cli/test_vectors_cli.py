@@ -56,7 +56,7 @@ def test_training_writes_a_file_that_can_be_asked(call, text, tmp_path):
     (tmp_path / "t.txt.gz").write_bytes(gzip.compress(text.encode()))
     code, out, err = call("train", "t.txt.gz", "--out", "new/w.vec", *SMALL)
     assert (code, out) == (0, [])
-    assert "200 texts, 800 words; 0 of them are of words rarer than 5" in err
+    assert "200 texts, 800 words; 0 of them not used (words that occur fewer than 5 times)" in err
     assert "6 vectors of size 6 by skipgram" in err
     assert "words/s: new/w.vec" in err
     found = load_vectors(tmp_path / "new/w.vec")
@@ -97,7 +97,7 @@ def test_one_column_of_a_table_case_and_signs(call, text, tmp_path):
 def test_a_table_without_a_column_is_refused(call, name, tmp_path):
     (tmp_path / name).write_text("a\tb\n")
     code, _, err = call("train", name, "--out", "w.bin", *SMALL)
-    assert (code, f"{name}: a table; say which column is the text: --column" in err) == (2, True)
+    assert (code, f"{name}: this is a table; choose the column with the text: --column" in err) == (2, True)
     assert not (tmp_path / "w.bin").exists()
 
 
@@ -112,11 +112,11 @@ def test_a_line_that_is_no_text_is_left_out_and_told(call, text, tmp_path):
 def test_why_there_is_no_text_is_told_with_lines(call, text, tmp_path):
     (tmp_path / "latin.txt").write_bytes("müde Wörter\n".encode("latin-1") * 3)
     code, _, err = call("train", "latin.txt", "--out", "w.bin", *SMALL)
-    assert (code, "latin.txt: no word in it" in err) == (3, True)
+    assert (code, "latin.txt: has no words" in err) == (3, True)
     assert "left out, invalid UTF-8: 3 (lines 1, 2, 3); the first: byte 0xfc at offset 1" in err and "iconv" in err
     (tmp_path / "pairs.tsv").write_text("".join(f"{line}\t{line}\n" for line in text.splitlines()))
     code, _, err = call("train", "pairs.tsv", "--column", 3, "--out", "w.bin", *SMALL)
-    assert (code, "pairs.tsv: no word in it" in err, "kept 0 of 200 lines" in err) == (3, True, True)
+    assert (code, "pairs.tsv: has no words" in err, "kept 0 of 200 lines" in err) == (3, True, True)
     assert "2 columns, want column 3" in err and "check --column 3 and the separator" in err
     assert not (tmp_path / "w.bin").exists()
 
@@ -125,7 +125,7 @@ def test_nothing_is_written_over(call, text, tmp_path):
     (tmp_path / "t.txt").write_text(text)
     for out in ("t.txt", "v.bin"):
         code, _, err = call("train", "t.txt", "--out", out, *SMALL)
-        assert (code, "is there already" in err) == (2, True)
+        assert (code, "already exists" in err) == (2, True)
     assert (tmp_path / "t.txt").read_text() == text
 
 
@@ -135,7 +135,7 @@ def test_no_picture_is_written_over(call, there, tmp_path):
     (tmp_path / there).write_text("mine")
     for out in (there, "a"):
         code, _, err = call("plot", "v.bin", "--out", out)
-        assert (code, f"--out {out}: {there} is there already. Choose another name, or remove it." in err) == (2, True)
+        assert (code, f"--out {out}: {there} already exists. Choose another name, or remove it." in err) == (2, True)
     assert (tmp_path / there).read_text() == "mine"
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["v.bin", there])
 
@@ -162,7 +162,7 @@ def test_analogies_of_words_and_of_a_file(call, tmp_path):
     assert rows["gram1"][-1] == "1"
     assert rows["total"][1:4] == ["2", "3", "66.7"]
     assert [row for row in rows if row in ("meanings", "forms")] == ["meanings", "forms"]
-    assert out[-1] == "left out: a word of the question is not among the 7 words"
+    assert out[-1] == "left out: questions with a word that is not among the 7 words"
     told = json.loads(call("analogy", "v.bin", "q.txt", "--json")[1][0])
     assert (told["total"]["right"], told["total"]["left_out"], told["forms"]["asked"]) == (2, 1, 1)
 
@@ -211,11 +211,11 @@ def test_pictures(call, tmp_path):
         ("similarity v.bin unknown.txt", 3, "unknown.txt: 0 of its 1 pairs"),
         ("train --out w.bin", 2, "no text"),
         ("train nowhere.txt --out w.bin", 2, "nowhere.txt: no such file"),
-        ("train empty.txt --out w.bin", 3, "empty.txt: no word in it"),
+        ("train empty.txt --out w.bin", 3, "empty.txt: has no words"),
         ("train unknown.txt --out w.bin", 3, "fewer than two words occur 5 times"),
         ("train unknown.txt --out w.bin --method glov", 2, "Did you mean 'glove'"),
         ("train unknown.txt --out w.bin --size 0", 2, "--size 0: want a whole number from 1"),
-        ("plot v.bin king queen --out a.html", 2, "want at least 3"),
+        ("plot v.bin king queen --out a.html", 2, "a picture needs at least 3 words, got 2"),
         ("plot v.bin --out z.pdf", 2, "--out z.pdf: want .png, .html, or no ending for both"),
         ("plot v.bin --out a.html --clusters 0", 2, "--clusters 0: want 1 or more"),
     ],

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqloom import config
 from seqloom.models.api import LanguageModel, Memory, Seq2Seq
-from seqloom.models.build import MODELS, build_model
+from seqloom.models.build import BUILDERS, build_model
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
 SMALL = {"model.width": 8, "model.heads": 2, "model.ffn_size": 12, "model.dropout": 0.0}
@@ -43,7 +43,7 @@ LANGUAGE: list[dict[str, Any]] = [  # models that go on with any text; a GPT lea
 
 def shapes() -> Iterator[Any]:
     """Each value of each setting; `make test-all` shows any two values of any two settings together."""
-    for kind in MODELS:
+    for kind in BUILDERS["writes"]:
         grid = GRIDS.get(kind, {"layers": (1, 2)})
         every = [{"kind": kind, **dict(zip(grid, values, strict=True))} for values in itertools.product(*grid.values())]
         every = [shape for shape in every if (shape.get("attention"), shape.get("decoder")) != ("none", "luong")]

@@ -2,21 +2,22 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor
 
 from seqloom.decode.beam import beam_search
+from seqloom.decode.constraints import Rules
 from seqloom.decode.hypothesis import Hypothesis
-from seqloom.decode.options import SampleOptions, SearchOptions
-from seqloom.decode.rules import Rules
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.sample import sample
 from seqloom.decode.score import score
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq
-from seqloom.models.attention import read_attention
+from seqloom.models.traced_attention import read_attention
 from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
@@ -58,9 +59,9 @@ PREFIXES = [(5, 4), (), (8,), (6, 6, 7)]
 
 def test_options_keep_scores_honest(model: Seq2Seq, memory: Memory) -> None:
     """Minimum length, no-repeat n-grams and a prefix choose other outputs, never other log-probabilities."""
-    options = SearchOptions(beam=4, n_best=4, min_length=3, no_repeat_ngram=2, max_length=7)
-    found = search(model, memory, options, prefixes=PREFIXES)
-    drawn = sample(model, memory, SampleOptions(num=2), options, seeds=[1, 2, 3, 4], prefixes=PREFIXES)
+    options = SearchRequest(min_length=3, no_repeat_ngram=2, max_length=7)
+    found = search(model, memory, options, beam=4, n_best=4, prefixes=PREFIXES)
+    drawn = sample(model, memory, replace(options, sample=2), seeds=[1, 2, 3, 4], prefixes=PREFIXES)
     for row, outputs in enumerate([*map(list.__add__, found, drawn)]):
         want = forced(model, repeat(memory, row, len(outputs)), outputs)
         assert [h.log_prob for h in outputs] == pytest.approx(want, rel=1e-5)
@@ -74,7 +75,7 @@ def test_coverage_is_read_from_any_attention(model: Seq2Seq, memory: Memory) -> 
     """cp = 0.5 * sum_j log(min(sum_i alpha_ij, 1)), from the weights of one teacher-forced pass."""
     trace = Trace()
     model.hidden(torch.full((4, 1), BOS), memory, trace)
-    options = SearchOptions(beam=4, n_best=4, coverage_penalty=0.5, max_length=6)
+    options = SearchRequest(beam=4, n_best=4, coverage_penalty=0.5, max_length=6)
     if read_attention(trace) is None:
         with pytest.raises(UsageError, match="has no attention"):
             search(model, memory, options)
@@ -92,7 +93,7 @@ def test_coverage_is_read_from_any_attention(model: Seq2Seq, memory: Memory) -> 
 
 
 def test_beam_one_is_greedy(model: Seq2Seq, memory: Memory) -> None:
-    options = SearchOptions(beam=1)
+    options = SearchRequest(beam=1).filled()
     with torch.inference_mode():
         beams = beam_search(model, memory, torch.full((4,), 7), options, Rules.of(options, None, memory))
     greedy = search(model, memory, beam=1, max_length=7)

@@ -9,14 +9,14 @@ from torch import Tensor
 from seqloom.config import load_config
 from seqloom.decode.ensemble import Ensemble
 from seqloom.decode.hypothesis import Hypothesis
-from seqloom.decode.options import SampleOptions, SearchOptions
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.sample import sample
 from seqloom.decode.score import score
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq, select_rows
-from seqloom.models.attention import read_attention
 from seqloom.models.build import build_model
+from seqloom.models.traced_attention import read_attention
 from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
@@ -94,7 +94,7 @@ def test_rows_can_be_reordered(ensemble: Ensemble, memory: Memory, target: Tenso
 def test_every_n_best_score_is_its_teacher_forced_score(
     ensemble: Ensemble, memory: Memory, settings: dict[str, float]
 ) -> None:
-    found = search(ensemble, memory, SearchOptions(beam=5, n_best=5, max_length=7, **settings))  # type: ignore[arg-type]
+    found = search(ensemble, memory, SearchRequest(beam=5, n_best=5, max_length=7, **settings))  # type: ignore[arg-type]
     for row, ranked in enumerate(found):
         assert len({h.ids for h in ranked}) == 5
         assert [h.log_prob for h in ranked] == pytest.approx(forced(ensemble, memory, row, ranked), rel=1e-5)
@@ -123,7 +123,7 @@ def test_twice_the_same_model_is_that_model(kind: str, source: Tensor) -> None:
     model = make(kind)
     twice = Ensemble([model, model]).eval()
     mask = source != PAD
-    settings = SearchOptions(beam=4, n_best=4, max_length=7)
+    settings = SearchRequest(beam=4, n_best=4, max_length=7)
     want = search(model, model.encode(source, mask), settings)
     got = search(twice, twice.encode(source, mask), settings)
     for ranked, expected in zip(got, want, strict=True):
@@ -145,7 +145,7 @@ def test_a_sentence_translates_the_same_alone_and_in_any_batch(
 
 
 def test_it_can_be_sampled(ensemble: Ensemble, memory: Memory) -> None:
-    found = sample(ensemble, memory, SampleOptions(num=3), SearchOptions(max_length=6), seeds=[1, 2, 3, 4])
+    found = sample(ensemble, memory, SearchRequest(sample=3, max_length=6), seeds=[1, 2, 3, 4])
     for row, drawn in enumerate(found):
         assert [h.log_prob for h in drawn] == pytest.approx(forced(ensemble, memory, row, drawn), rel=1e-5)
 
@@ -169,5 +169,5 @@ def test_its_attention_is_the_mean_of_those_that_have_one(source: Tensor, target
 
 
 def test_members_of_other_vocabularies_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"one target vocabulary, got sizes \[11, 13\]"):
+    with pytest.raises(UsageError, match=r"same target vocabulary, got vocabularies of sizes \[11, 13\]"):
         Ensemble([make("rnn"), make("rnn", vocab_size=11)])

@@ -1,4 +1,4 @@
-"""The contract of a language model: `read` goes on from any state, and the source of a pair is only a past."""
+"""The contract of language models: `read` continues from any state, and the source of a pair is only a prompt."""
 
 import pytest
 import torch

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqloom import config
 from seqloom.models.api import Reader
-from seqloom.models.build import FAMILIES, build_model
+from seqloom.models.build import BUILDERS, build_model
 from seqloom.nn.loss import cross_entropy
 from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import BOS, EOS, PAD
@@ -34,7 +34,7 @@ SHAPES: dict[str, list[list[str]]] = {
     ],
     "bag": [[], ["model.embed_size=5"]],
 }
-CASES = [(task, kind, shape) for task in TASKS for kind in FAMILIES[task] for shape in SHAPES[kind]]
+CASES = [(task, kind, shape) for task in TASKS for kind in BUILDERS[config.TASKS[task].shape] for shape in SHAPES[kind]]
 
 
 def build(task: str, kind: str, shape: list[str]) -> Reader:

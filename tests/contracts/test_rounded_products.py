@@ -10,7 +10,7 @@ from torch import Tensor
 from seqloom.models.api import Seq2Seq
 from seqloom.nn.loss import cross_entropy
 from seqloom.text.vocabulary import PAD
-from seqloom.train.precision import products_in
+from seqloom.training.precision import products_in
 
 CPU = torch.device("cpu")
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from seqloom.cli.app import VERBS, build_app, hyphen_as_file
-from seqloom.config import SECTIONS, load_config
-from seqloom.workflows.choose import OF_TASK
-from seqloom.workflows.recipes import built_in_recipes, find_recipe
+from seqloom.config import SECTIONS, TASKS, load_config
+from seqloom.config.recipes import built_in_recipes, find_recipe
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -55,7 +54,7 @@ def test_the_readme_shows_every_verb():
 def test_a_command_of_a_page_is_one_that_seqloom_takes(page, words):
     parse(words)
     given = {flag: value for flag, value in itertools.pairwise(words) if flag in ("--recipe", "--task")}
-    recipe = given.get("--recipe") or OF_TASK.get(given.get("--task", ""))
+    recipe = given.get("--recipe") or TASKS[given.get("--task", "translate")].recipe
     settings = [value for flag, value in itertools.pairwise(words) if flag == "--set"]
     load_config(find_recipe(recipe) if recipe in built_in_names() else None, settings)
 
@@ -100,5 +99,6 @@ def test_the_words_of_make_that_a_page_names_exist(name):
 @pytest.mark.parametrize("name", names)
 def test_files_that_a_page_names_exist(name):
     """`seqloom/nn/cells.py` in a text is a promise that it is there."""
-    for path in re.findall(r"`((?:seqloom|tests|docs)/[\w./-]+\.(?:py|md|toml))`", (ROOT / name).read_text("utf-8")):
-        assert (ROOT / path).exists(), f"{name} names {path}"
+    for span in re.findall(r"`([^`\n]+)`", (ROOT / name).read_text("utf-8")):
+        for path in re.findall(r"(?:^|\s)((?:seqloom|tests|docs)/[\w./-]+)", span):
+            assert (ROOT / path).exists(), f"{name} names {path}, which is not there: correct the path"

@@ -1,18 +1,26 @@
 """Import time is part of speed: what needs no tensors starts without torch, and help appears at once."""
 
 import resource
+import subprocess
 
 import pytest
 
 from seqloom.cli.app import VERBS
+from tests.house.source import Rule
 
 SPY = """
 import sys
 from seqloom.cli.app import main
 code = main(sys.argv[1:])
 heavy = {"torch", "sacrebleu", "matplotlib", "tensorboard"} & sys.modules.keys()
-sys.exit(f"imported {sorted(heavy)}" if heavy else code)
+sys.exit(f"`seqloom {' '.join(sys.argv[1:])}` imported {sorted(heavy)}" if heavy else code)
 """
+
+RULE = Rule(
+    "no --help, and neither doctor, info, recipes nor a converted engine, loads torch or another heavy package",
+    "torch takes seconds to load; help and checks should answer at once",
+    "find the import with `python -X importtime -m seqloom ...` and move it to where tensors are needed",
+)
 
 
 MAKE = """
@@ -23,7 +31,7 @@ from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.workflows.export import make_engine
+from seqloom.formats.export_ctranslate2 import make_engine
 folder = Path(sys.argv[1])
 folder.mkdir()
 config = load_config(overrides=["model.width=8", "model.heads=2", "model.layers=1", "text.vocab_size=270"])
@@ -36,21 +44,22 @@ make_engine(folder, tell=print)
 """
 
 
+def started_light(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, RULE.broken("seqloom/cli/app.py:1", done.stderr.strip())
+
+
 @pytest.mark.parametrize("line", ["--help", "--version", "recipes", *(f"{verb} --help" for verb in VERBS)])
 def test_help_needs_no_torch(line, python):
-    done = python("-c", SPY, *line.split())
-    assert done.returncode == 0, done.stderr
+    started_light(python("-c", SPY, *line.split()))
 
 
 def test_doctor_needs_no_torch(python, tmp_path):
     (tmp_path / "pairs.tsv").write_text("one\tun\ntwo\tdeux\n", "utf-8")
-    done = python("-c", SPY, "doctor", "pairs.tsv", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    started_light(python("-c", SPY, "doctor", "pairs.tsv", cwd=tmp_path))
 
 
 def test_info_needs_no_torch(python, tiny_model):
-    done = python("-c", SPY, "info", tiny_model)
-    assert done.returncode == 0, done.stderr
+    started_light(python("-c", SPY, "info", tiny_model))
 
 
 def test_translating_a_converted_transformer_needs_no_torch(python, tmp_path):
@@ -58,13 +67,14 @@ def test_translating_a_converted_transformer_needs_no_torch(python, tmp_path):
     assert made.returncode == 0, made.stderr
     (tmp_path / "in.txt").write_text("a cat\nthe dog\n", "utf-8")
     done = python("-c", SPY, "translate", tmp_path / "run", tmp_path / "in.txt")
-    assert done.returncode == 0, done.stderr
+    started_light(done)
     assert len(done.stdout.splitlines()) == 2
 
 
 def test_importing_seqloom_needs_neither_torch_nor_numpy(python):
-    done = python("-c", "import sys, seqloom; seqloom.load; sys.exit(bool({'torch', 'numpy'} & sys.modules.keys()))")
-    assert done.returncode == 0, done.stderr
+    code = "import sys, seqloom; seqloom.load; sys.exit(', '.join({'torch', 'numpy'} & sys.modules.keys()) or 0)"
+    done = python("-c", code)
+    assert done.returncode == 0, RULE.broken("seqloom/__init__.py:1", f"`import seqloom` imported {done.stderr}")
 
 
 def test_help_appears_at_once(seqloom):

@@ -1,4 +1,4 @@
-"""Readers learn: a label that hangs on the order of two words, a tag that hangs on the next word, a hidden word."""
+"""Readers learn: a label that depends on the order of two words, a tag that depends on the next word, a hidden word."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""A text in which every letter tells the one after next, nine times out of ten: language models find it out."""
+"""A text in which every letter predicts the letter after the next, nine times out of ten: language models learn it."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from seqloom.config import load_config
-from seqloom.data.windows import StreamBatches
+from seqloom.data.language_windows import StreamBatches
 from seqloom.models.build import build_model
 from seqloom.tasks.language import Language
 

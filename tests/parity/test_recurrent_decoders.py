@@ -1,4 +1,4 @@
-"""The recurrent decoders against the papers' equations, computed anew one sentence and one position at a time."""
+"""The recurrent decoders against the papers' equations, computed one sentence and one position at a time."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from seqloom.config import load_config
 from seqloom.models.build import build_model
 from seqloom.models.rnn import RecurrentSeq2Seq
 from seqloom.nn.cells import Cell
-from seqloom.nn.late import Late, multiply
+from seqloom.nn.late_weight_gradients import Late, multiply
 from seqloom.nn.trace import Trace
 from seqloom.text.vocabulary import BOS, EOS, PAD
 

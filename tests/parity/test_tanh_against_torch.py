@@ -1,4 +1,4 @@
-"""The quick tanh is torch's, in values and gradients; without a gradient it is torch's own kernel."""
+"""The faster tanh equals torch's in values and gradients; without a gradient it is torch's own kernel."""
 
 import pytest
 import torch

@@ -186,14 +186,14 @@ class Gate:
         self.begun = threading.Semaphore(0)
         self.batches: list[list[str]] = []
 
-    def find(self, texts: Any, how: Any) -> list[Any]:
+    def find(self, texts: Any, wanted: Any) -> list[Any]:
         from seqloom.runtime.translator import Translation
-        from seqloom.serve.search import Found
+        from seqloom.serve.finding import Found
 
         self.batches.append([*texts])
         self.begun.release()
         assert self.opened.wait(60)
-        return [Found([Translation(text.upper(), 0.0, 0.0)], []) for text in texts]
+        return [Found([Translation(text.upper(), 0.0, 0.0)]) for text in texts]
 
     def wait_for_batch(self) -> None:
         assert self.begun.acquire(timeout=30)
@@ -202,7 +202,7 @@ class Gate:
 @pytest.fixture
 def gated(pairs: list[Any]) -> Iterator[Callable[..., Any]]:
     """gated(Limits(...)): a service whose en-de model waits at a gate; (service, gate)."""
-    from seqloom.serve.limits import Limits
+    from seqloom.serve.batcher import Limits
     from seqloom.serve.service import Service
 
     gates = []

@@ -9,14 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from seqloom.serve.batcher import Ask, Batcher
-from seqloom.serve.limits import Limits
+from seqloom.serve.batcher import Ask, Batcher, Limits
+from seqloom.serve.finding import Found, Wanted
 from seqloom.serve.refusal import Refusal
-from seqloom.serve.search import Found, How
 
 
 def found(text):
-    return Found([text], [])
+    return Found([text])
 
 
 class Recorder:
@@ -26,8 +25,8 @@ class Recorder:
         self.batches = []
         self.seconds = seconds
 
-    def __call__(self, texts, how):
-        self.batches.append(([*texts], how))
+    def __call__(self, texts, wanted):
+        self.batches.append(([*texts], wanted))
         time.sleep(self.seconds)
         return [found(text.upper()) for text in texts]
 
@@ -52,7 +51,7 @@ def test_requests_of_the_same_moment_are_searched_together_shortest_first():
     find = Recorder()
 
     async def scenario(batcher):
-        return await asyncio.gather(*(batcher.ask([text, "zz"], How()) for text in ("ccc", "a", "bbbb")))
+        return await asyncio.gather(*(batcher.ask([text, "zz"], Wanted()) for text in ("ccc", "a", "bbbb")))
 
     answers = run(find, replace(Limits(), linger=0.2), scenario)
     assert texts_of(answers) == [["CCC", "ZZ"], ["A", "ZZ"], ["BBBB", "ZZ"]]
@@ -64,10 +63,10 @@ def test_a_batch_waits_no_longer_than_it_must():
 
     async def scenario(batcher):
         started = time.monotonic()
-        await batcher.ask(["a"], How())
+        await batcher.ask(["a"], Wanted())
         alone = time.monotonic() - started
         started = time.monotonic()
-        await batcher.ask(["a"] * 4, How())
+        await batcher.ask(["a"] * 4, Wanted())
         return alone, time.monotonic() - started
 
     alone, full = run(find, replace(Limits(), linger=0.5, rows=4), scenario)
@@ -79,17 +78,19 @@ def test_different_wishes_are_different_batches():
     find = Recorder()
 
     async def scenario(batcher):
-        await asyncio.gather(batcher.ask(["a"], How()), batcher.ask(["b"], How(n_best=2)), batcher.ask(["c"], How()))
+        await asyncio.gather(
+            batcher.ask(["a"], Wanted()), batcher.ask(["b"], Wanted.of(n_best=2)), batcher.ask(["c"], Wanted())
+        )
 
     run(find, replace(Limits(), linger=0.1), scenario)
-    assert find.batches == [(["a", "c"], How()), (["b"], How(n_best=2))]
+    assert find.batches == [(["a", "c"], Wanted()), (["b"], Wanted.of(n_best=2))]
 
 
 def test_a_batch_keeps_to_its_rows_and_its_area():
     find = Recorder()
 
     async def scenario(batcher):
-        await batcher.ask(["a" * length for length in (10, 10, 30, 10, 90, 5)], How())
+        await batcher.ask(["a" * length for length in (10, 10, 30, 10, 90, 5)], Wanted())
 
     run(find, replace(Limits(), rows=4, area=100, linger=0), scenario)
     sizes = [[len(text) for text in texts] for texts, _ in find.batches]
@@ -100,18 +101,39 @@ def test_a_batch_keeps_to_its_rows_and_its_area():
 def test_who_wants_more_for_a_text_has_fewer_texts_a_batch():
     """The work of a batch is bounded, whatever is asked for each of its texts."""
     find = Recorder()
-    wishes = [How(), How(beam=1), How(beam=10), How(n_best=10), How(alternatives=2), How(beam=32, alternatives=10)]
+    wishes = [
+        Wanted(),
+        Wanted.of(beam=1),
+        Wanted.of(beam=10),
+        Wanted.of(n_best=10),
+        Wanted.of(alternatives=2),
+        Wanted.of(beam=32, alternatives=10),
+    ]
 
     async def scenario(batcher):
-        for how in wishes:
-            await batcher.ask(["a" * 10] * 16, how)
+        for wanted in wishes:
+            await batcher.ask(["a" * 10] * 16, wanted)
 
-    assert [how.times for how in wishes] == [1, 1, 2, 2, 4, 84]
+    assert [wanted.times for wanted in wishes] == [1, 1, 2, 2, 4, 84]
     run(find, replace(Limits(), rows=16, linger=0), scenario)
-    assert [max(len(texts) for texts, how in find.batches if how == wish) for wish in wishes] == [16, 16, 8, 8, 4, 1]
+    assert [max(len(texts) for texts, wanted in find.batches if wanted == wish) for wish in wishes] == [
+        16,
+        16,
+        8,
+        8,
+        4,
+        1,
+    ]
     find.batches.clear()
     run(find, replace(Limits(), area=160, linger=0), scenario)
-    assert [max(len(texts) for texts, how in find.batches if how == wish) for wish in wishes] == [16, 16, 8, 8, 4, 1]
+    assert [max(len(texts) for texts, wanted in find.batches if wanted == wish) for wish in wishes] == [
+        16,
+        16,
+        8,
+        8,
+        4,
+        1,
+    ]
 
 
 def test_a_long_request_holds_up_nobody():
@@ -120,7 +142,7 @@ def test_a_long_request_holds_up_nobody():
 
     async def scenario(batcher):
         async def ask(name, texts):
-            await batcher.ask(texts, How())
+            await batcher.ask(texts, Wanted())
             order.append(name)
 
         await asyncio.gather(ask("long", ["a"] * 40), ask("short", ["b"]))
@@ -134,7 +156,7 @@ def test_of_two_wishes_each_has_its_turn():
     find = Recorder()
 
     async def scenario(batcher):
-        await asyncio.gather(batcher.ask(["a"] * 6, How()), batcher.ask(["b"] * 4, How(n_best=2)))
+        await asyncio.gather(batcher.ask(["a"] * 6, Wanted()), batcher.ask(["b"] * 4, Wanted.of(n_best=2)))
 
     run(find, replace(Limits(), rows=2, linger=0.05), scenario)
     assert [texts[0] for texts, _ in find.batches] == ["a", "b", "a", "b", "a"]
@@ -144,15 +166,15 @@ def test_who_is_cancelled_is_never_searched():
     find = Recorder(0.1)
 
     async def scenario(batcher):
-        first = asyncio.ensure_future(batcher.ask(["first"], How()))
+        first = asyncio.ensure_future(batcher.ask(["first"], Wanted()))
         await asyncio.sleep(0.05)
-        gone = asyncio.ensure_future(batcher.ask(["gone"] * 5, How()))
+        gone = asyncio.ensure_future(batcher.ask(["gone"] * 5, Wanted()))
         await asyncio.sleep(0)
         assert len(batcher.places) == 2
         gone.cancel()
         await asyncio.gather(first, gone, return_exceptions=True)
         assert not batcher.places and not batcher.waiting
-        await batcher.ask(["last"], How())
+        await batcher.ask(["last"], Wanted())
 
     run(find, Limits(), scenario)
     assert [texts for texts, _ in find.batches] == [["first"], ["last"]]
@@ -161,7 +183,7 @@ def test_who_is_cancelled_is_never_searched():
 @pytest.mark.parametrize("turns", range(4))
 def test_a_stop_ends_the_loop_though_a_request_comes_at_the_same_moment(turns):
     async def scenario(batcher):
-        asked = asyncio.ensure_future(batcher.ask(["a"], How()))
+        asked = asyncio.ensure_future(batcher.ask(["a"], Wanted()))
         await asyncio.sleep(0.05)
         batcher.wake.set()
         for _ in range(turns):
@@ -176,12 +198,12 @@ def test_a_stop_ends_the_loop_though_a_request_comes_at_the_same_moment(turns):
 
 def test_a_full_queue_refuses_and_says_when_to_come_again():
     async def scenario(batcher):
-        asks = [asyncio.ensure_future(batcher.ask(["a"], How())) for _ in range(3)]
+        asks = [asyncio.ensure_future(batcher.ask(["a"], Wanted())) for _ in range(3)]
         await asyncio.sleep(0)
         with pytest.raises(Refusal) as refused:
-            await batcher.ask(["b"], How())
+            await batcher.ask(["b"], Wanted())
         await asyncio.gather(*asks)
-        await batcher.ask(["c"], How())
+        await batcher.ask(["c"], Wanted())
         return refused.value
 
     refusal = run(Recorder(), replace(Limits(), queue=3), scenario)
@@ -195,7 +217,9 @@ def test_a_failed_search_is_tried_text_by_text():
         return [found(text) for text in texts]
 
     async def scenario(batcher):
-        return await asyncio.gather(*(batcher.ask([text], How()) for text in ("a", "bad", "c")), return_exceptions=True)
+        return await asyncio.gather(
+            *(batcher.ask([text], Wanted()) for text in ("a", "bad", "c")), return_exceptions=True
+        )
 
     good, bad, other = run(find, replace(Limits(), linger=0.1), scenario)
     assert texts_of([good, other]) == [["a"], ["c"]] and isinstance(bad, ValueError)
@@ -204,7 +228,7 @@ def test_a_failed_search_is_tried_text_by_text():
 def test_taking_from_an_empty_queue_takes_nothing():
     async def scenario(batcher):
         assert batcher.take() == []
-        ask = Ask(["a"], How(), asyncio.get_running_loop().create_future(), 0.0, missing=1)
+        ask = Ask(["a"], Wanted(), asyncio.get_running_loop().create_future(), 0.0, missing=1)
         batcher.deliver([(ask, 0)], [found("A")])
         assert ask.done.done()
 

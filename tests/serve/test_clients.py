@@ -135,7 +135,7 @@ class TestOpenAI:
         with pytest.raises(module.NotFoundError) as refused:
             self.ask(client, model="gpt")
         assert "en-de, de-en" in refused.value.body["message"] and refused.value.code == "model_not_found"
-        with pytest.raises(module.NotFoundError, match="There is no such model here"):
+        with pytest.raises(module.NotFoundError, match="No such model"):
             client.models.retrieve("gpt")
         with module.OpenAI(base_url=f"{locked.address}/v1", api_key="open sesame", max_retries=0) as other:
             assert len(other.models.list().data) == 2

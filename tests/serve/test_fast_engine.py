@@ -1,4 +1,4 @@
-"""A Transformer with its fast engine: served it says what it says alone, without torch until somebody wants more."""
+"""A Transformer with its fast engine: the same answers served as alone, and no torch until a request needs it."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ PLAIN = {"source": "en", "target": "de"}
 SPY = """
 import http.client, os, signal, sys, threading
 from urllib.parse import urlsplit
-from seqloom.workflows.serve import serve
+from seqloom.workflows.serve import Address, serve
 
 def ask(address):
     connection = http.client.HTTPConnection(address, timeout=60)
@@ -28,7 +28,7 @@ def say(greeting):
     address = next(word for word in greeting.split() if word.startswith("http://"))
     threading.Thread(target=ask, args=[urlsplit(address).netloc]).start()
 
-serve(sys.argv[1:], port=0, threads=1, say=say)
+serve(sys.argv[1:], Address(port=0), threads=1, say=say)
 sys.exit("torch was imported" if "torch" in sys.modules else 0)
 """
 
@@ -39,12 +39,12 @@ def converted(tmp_path_factory):
     import torch
 
     from seqloom.config import dump_config, load_config
+    from seqloom.formats.export_ctranslate2 import make_engine
     from seqloom.models.build import build_model
     from seqloom.models.weights import save_weights
     from seqloom.text.learn import learn_tokenizer
     from seqloom.text.sides import Tokenizers
     from seqloom.text.vocabulary import BOS, EOS, PAD
-    from seqloom.workflows.export import make_engine
 
     folder = tmp_path_factory.mktemp("converted")
     config = load_config(overrides=SMALL)

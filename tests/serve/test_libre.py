@@ -46,7 +46,7 @@ def test_the_four_encodings_say_the_same(server):
     ]
     assert [answer.status for answer in answers] == [200] * 4
     assert all(answer.json == answers[0].json for answer in answers)
-    assert len(answers[0].json["alternatives"]) == 2
+    assert 1 <= len(answers[0].json["alternatives"]) <= 2  # one far below the best is not shown
 
 
 def test_a_form_with_several_texts_is_a_batch(server):

@@ -1,4 +1,4 @@
-"""The OpenAPI document is true: schemathesis makes requests from it and finds no answer that it does not tell."""
+"""The OpenAPI document is true: schemathesis makes requests from it and finds no answer that is not in it."""
 
 import warnings
 

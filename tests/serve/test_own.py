@@ -1,6 +1,8 @@
-"""What only Seqloom has, under /v1; keys; faults of ours; the page's files."""
+"""Our own endpoints under /v1; keys; errors of the server; the files of the page."""
 
 import pytest
+
+from seqloom.decode.options import SearchRequest
 
 
 def test_scores_are_those_of_the_translator(server, pairs):
@@ -51,18 +53,11 @@ def test_a_model_without_attention_has_no_alignment(make_folder, serve):
         [found] = running.post("/v1/translate", q="a dog", alignment=True).json["translations"]
         assert found["alignment"] is None and found["text"]
         assert (found["source"], found["target"], found["model"]) == ("src", "tgt", "src-tgt")
-        assert running.post("/v1/explain", q="a dog").json == {"lines": [None]}
-        assert running.get("/languages").json[0] == {"code": "src", "name": "src", "targets": ["tgt"]}
-
-
-def test_explain_is_the_attention_of_the_answer(server):
-    [shown] = server.post("/v1/explain", q="a dog", source="en", target="de").json["lines"]
-    assert shown["kind"] == "alignment" and shown["source"] == ["a", "▁", "d", "o", "g", "</s>"]
-    assert len(shown["weights"]) == len(shown["target"])
-    assert all(sum(row) == pytest.approx(1, abs=1e-3) for row in shown["weights"])
-    assert len(server.post("/v1/explain", q="two\nlines\n?", source="en", target="de").json["lines"]) == 2
-    long = server.post("/v1/explain", q="dog " * 100, source="en", target="de").json
-    assert long == {"lines": [None]}, "more tokens than the model takes at once"
+        assert "attention" not in {
+            one["view"] for one in running.post("/v1/explain", q="a dog").json["lanes"][0]["maps"]
+        }
+        named = {"code": "src", "name": "model (input)", "targets": ["tgt"]}
+        assert running.get("/languages").json[0] == named, "by its folder"
 
 
 def test_a_beam_is_as_wide_as_the_outputs_need(server):
@@ -76,7 +71,7 @@ def test_without_a_target_there_must_be_only_one(server, pairs, serve):
     from seqloom.serve.service import Service
 
     assert "target is missing" in server.post("/v1/translate", q="a dog").error
-    with serve(Service(pairs[:1], beam=1)) as running:
+    with serve(Service(pairs[:1], search=SearchRequest(beam=1))) as running:
         [found] = running.post("/v1/translate", q="a small dog").json["translations"]
         assert found["text"] == pairs[0].translator.translate("a small dog", beam=1), "the beam of the server"
         assert found["target"] == "de" and found["confidence"] > 0

@@ -14,9 +14,8 @@ from contextlib import contextmanager
 import pytest
 
 from seqloom.errors import UsageError
-from seqloom.serve.greeting import greeting
-from seqloom.serve.limits import Limits
-from seqloom.serve.server import check_open_to_others
+from seqloom.serve.batcher import Limits
+from seqloom.serve.server import check_open_to_others, greeting
 from seqloom.serve.service import Pair, Service, check_pairs
 
 # The command, with a model that never answers, and seconds to drain from the environment. It computes in torch, which
@@ -29,17 +28,17 @@ from types import SimpleNamespace
 import torch
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.translator import Translator
-from seqloom.serve import limits
+from seqloom.workflows import serve as workflow
 
 def search(*_, **__):
     x = torch.ones(300, 300)
     while True:
         x = torch.tanh(x @ x)
 
-limits.Limits = partial(limits.Limits, drain=float(os.environ["DRAIN"]))
+workflow.Limits = partial(workflow.Limits, drain=float(os.environ["DRAIN"]))
 Translator.load = lambda folder, **_: SimpleNamespace(
     tokenizers=SimpleNamespace(target=range(9)), config=read_config(folder), facts={}, load_model=None,
-    hypotheses=search,
+    answer=search,
 )
 from seqloom.cli.app import main
 sys.exit(main())
@@ -190,7 +189,7 @@ def test_languages_come_from_the_folder_or_from_the_command_line(folders, make_f
     assert (other.source, other.target) == ("fr", "pt_BR")
     unnamed = load_pair(str(make_folder()), 1)
     assert (unnamed.source, unnamed.target) == ("src", "tgt")
-    with pytest.raises(UsageError, match=r"Neither knows its languages.*SOURCE-TARGET=FOLDER"):
+    with pytest.raises(UsageError, match=r"The settings of neither name its languages.*SOURCE-TARGET=FOLDER"):
         check_pairs([unnamed, Pair("src", "tgt", unnamed.translator, "another")])
 
 
@@ -201,7 +200,7 @@ def test_a_language_model_is_not_served(tmp_path):
     config = load_config(overrides=["task.name=language", "model.kind=gpt"])
     (tmp_path / "config.toml").write_text(dump_config(config), "utf-8")
     for word in (str(tmp_path), f"en-de={tmp_path}"):
-        with pytest.raises(UsageError, match=r"goes on with a text and translates none: use `seqloom generate`"):
+        with pytest.raises(UsageError, match=r"continues a prompt and does not translate: use `seqloom generate`"):
             load_pair(word, 1)
 
 

@@ -1,4 +1,4 @@
-"""What tests of search share: a small random model whose every mistake in bookkeeping shows in the scores."""
+"""Shared by the tests of search: a small random model in which every mistake in bookkeeping changes the scores."""
 
 from collections.abc import Callable
 from typing import Any

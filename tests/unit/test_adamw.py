@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from seqloom.config import TrainConfig
-from seqloom.train.optim import make_optimizer
+from seqloom.training.optimizers import make_optimizer
 
 
 def updated(gradients: list[float], **settings: float) -> list[float]:

@@ -1,4 +1,4 @@
-"""Adapters: nothing changes when they are put in, they alone learn, and merged they say the same in a plain model."""
+"""Adapters: adding them changes no output, only they are trained, and merging them changes no output."""
 
 import torch
 

@@ -3,8 +3,8 @@
 import pytest
 
 from seqloom.errors import DataError
-from seqloom.evaluate.alignment_error import Gold, check_gold, measure_alignments, parse_gold
-from seqloom.evaluate.significance import estimate
+from seqloom.metrics.alignment_error import Gold, check_gold, measure_alignments, parse_gold
+from seqloom.metrics.significance import estimate
 
 
 def scores(found, golds):
@@ -21,16 +21,16 @@ def test_gold_counts_from_one_and_sure_is_possible():
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("1", "'1' is no link: want i-j (sure) or ipj (possible)"),
-        ("1-", "'1-' is no link"),
-        ("a-b", "'a-b' is no link"),
-        ("1-2-3", "is no link"),
-        ("1?2", "is no link"),
-        ("-1-2", "is no link"),
-        ("1-2,", "is no link"),
-        ("9" * 5000 + "-1", "is no link"),
-        ("0-1", "'0-1': the words of a gold alignment count from 1"),
-        ("1p0", "'1p0': the words of a gold alignment count from 1"),
+        ("1", "'1' is not a link: want i-j (sure) or ipj (possible)"),
+        ("1-", "'1-' is not a link"),
+        ("a-b", "'a-b' is not a link"),
+        ("1-2-3", "is not a link"),
+        ("1?2", "is not a link"),
+        ("-1-2", "is not a link"),
+        ("1-2,", "is not a link"),
+        ("9" * 5000 + "-1", "is not a link"),
+        ("0-1", "'0-1': words of a gold alignment are counted from 1"),
+        ("1p0", "'1p0': words of a gold alignment are counted from 1"),
     ],
 )
 def test_what_is_no_link_is_named_with_its_line(word, said):
@@ -43,9 +43,9 @@ def test_what_is_no_link_is_named_with_its_line(word, said):
 def test_a_link_beyond_the_words_is_refused():
     gold = Gold(frozenset({(2, 0)}), frozenset({(2, 0), (0, 4)}))
     check_gold(gold, 3, 5, "x.gold, line 7")
-    with pytest.raises(DataError, match="line 7: a link to source word 3; the source of this pair has 2 words"):
+    with pytest.raises(DataError, match="line 7: a link to source word 3, but the source of this pair has 2 words"):
         check_gold(gold, 2, 5, "x.gold, line 7")
-    with pytest.raises(DataError, match="a link to target word 5; the target of this pair has 4 words"):
+    with pytest.raises(DataError, match="a link to target word 5, but the target of this pair has 4 words"):
         check_gold(gold, 3, 4, "x.gold, line 7")
 
 

@@ -1,10 +1,12 @@
-"""Alternatives: the most probable beginnings, each completed as search completes a prefix."""
+"""Alternatives: the most probable first tokens, each completed as a search completes a prefix."""
+
+from dataclasses import replace
 
 import pytest
 import torch
 
 from seqloom.decode.alternatives import alternatives
-from seqloom.decode.options import SearchOptions
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.search import search
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
@@ -38,11 +40,11 @@ def brute_force(model, memory, num, options, prefix):
 def test_each_is_the_best_completion_of_its_beginning(settings, prefixes, make_model, five):
     model = make_model(1, end=0.5)
     memory = model.encode(*five)
-    options = SearchOptions(**{"beam": 3, "max_length": 8, **settings})
-    found = alternatives(model, memory, 4, options, prefixes=prefixes)
+    options = SearchRequest(**{"beam": 3, "max_length": 8, **settings})
+    found = alternatives(model, memory, replace(options, alternatives=4), prefixes=prefixes)
     for row, ranked in enumerate(found):
         prefix = prefixes[row] if prefixes else ()
-        want = brute_force(model, memory.select(torch.tensor([row])), 4, options, prefix)
+        want = brute_force(model, memory.select(torch.tensor([row])), 4, options.filled(), prefix)
         assert [(h.ids, h.ended) for h in ranked] == [(h.ids, h.ended) for h in want]
         assert [(h.log_prob, h.score) for h in ranked] == [pytest.approx((h.log_prob, h.score), rel=1e-5) for h in want]
         begins = [h.ids[: len(prefix) + 1] for h in ranked]
@@ -53,10 +55,10 @@ def test_each_is_the_best_completion_of_its_beginning(settings, prefixes, make_m
 @pytest.mark.parametrize("at_once", [1, 3, 100])
 def test_completed_a_few_at_a_time_they_are_the_same(at_once, make_model, five):
     model = make_model(1, end=0.5)
-    memory, options = model.encode(*five), SearchOptions(beam=3, max_length=8)
-    together = alternatives(model, memory, 4, options, prefixes=PREFIXES)
+    memory, request = model.encode(*five), SearchRequest(beam=3, max_length=8, alternatives=4)
+    together = alternatives(model, memory, request, prefixes=PREFIXES)
     model.rows_seen.clear()
-    found = alternatives(model, memory, 4, options, prefixes=PREFIXES, at_once=at_once)
+    found = alternatives(model, memory, request, prefixes=PREFIXES, at_once=at_once)
     assert [[h.ids for h in ranked] for ranked in found] == [[h.ids for h in ranked] for ranked in together]
     starts = len(five[0]) * 4  # the rows of the step that finds the beginnings
     assert max(rows for _, rows in model.rows_seen) == max(starts, 3 * min(at_once, starts))
@@ -65,18 +67,18 @@ def test_completed_a_few_at_a_time_they_are_the_same(at_once, make_model, five):
 def test_an_end_right_after_the_prefix_is_an_alternative_too(make_model, five):
     model = make_model(1, end=30.0)
     memory = model.encode(*five)
-    found = alternatives(model, memory, 3, SearchOptions(beam=2), prefixes=PREFIXES)
+    found = alternatives(model, memory, SearchRequest(beam=2, alternatives=3), prefixes=PREFIXES)
     assert all(prefix in [h.ids for h in ranked] for prefix, ranked in zip(PREFIXES, found, strict=True))
-    longer = alternatives(model, memory, 3, SearchOptions(beam=2, min_length=4), prefixes=PREFIXES)
+    longer = alternatives(model, memory, SearchRequest(beam=2, alternatives=3, min_length=4), prefixes=PREFIXES)
     assert all(len(h.ids) >= 4 for ranked in longer for h in ranked)
 
 
 def test_there_are_no_more_than_tokens(make_model, five):
     model = make_model(0, vocab=6)
-    found = alternatives(model, model.encode(*five), 5, SearchOptions(beam=2, max_length=4))
+    found = alternatives(model, model.encode(*five), SearchRequest(beam=2, alternatives=5, max_length=4))
     assert [len(ranked) for ranked in found] == [4] * 5  # three words and the end
 
 
 def test_no_sentence_no_answer(make_model, five):
     model = make_model(0)
-    assert alternatives(model, model.encode(*(part[:0] for part in five)), 3, SearchOptions()) == []
+    assert alternatives(model, model.encode(*(part[:0] for part in five)), SearchRequest(alternatives=3)) == []

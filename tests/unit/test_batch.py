@@ -1,4 +1,4 @@
-"""Batches: what stands where, and what is masked."""
+"""Batches: the layout of the tensors, and what is masked."""
 
 import numpy as np
 import pytest

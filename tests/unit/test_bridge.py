@@ -1,4 +1,4 @@
-"""From the encoder's last states to the decoder's first: which layers meet, what is read of them, how often."""
+"""From the encoder's last states to the decoder's first: which layers are matched, and what is read of each state."""
 
 import pytest
 import torch

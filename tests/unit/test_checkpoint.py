@@ -6,18 +6,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 
-from seqloom.errors import ModelError, TrainingError
-from seqloom.train import checkpoint, durable
-from seqloom.train.checkpoint import (
+from seqloom.errors import ModelError, WriteError
+from seqloom.files import durable, folders
+from seqloom.runtime.checkpoints import list_checkpoints, newest_checkpoint, open_checkpoint
+from seqloom.training import checkpoint
+from seqloom.training.checkpoint import (
     average_checkpoints,
     clear_leftovers,
-    list_checkpoints,
-    newest_checkpoint,
-    open_checkpoint,
     prune_checkpoints,
     save_checkpoint,
 )
@@ -81,7 +81,7 @@ def test_everything_is_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatc
     monkeypatch.setattr(Path, "rename", lambda old, new: moments.append(f"-> {new.name}") or rename(old, new))
     save_checkpoint(tmp_path, 9, {"model": {"w": torch.ones(2)}}, {})
     assert moments == [
-        "model.safetensors", "state.json", "manifest.json", ".saving-step-00000009", "-> step-00000009", tmp_path.name,
+        "manifest.json", "model.safetensors", "state.json", ".saving-step-00000009", "-> step-00000009", tmp_path.name,
     ]  # fmt: skip
 
 
@@ -201,10 +201,9 @@ def test_leftovers_of_a_kill_are_cleared_and_only_ours(tmp_path: Path) -> None:
 # full disk
 
 
-def assert_full_disk_keeps_the_last(folder: Path, error: TrainingError) -> None:
+def assert_full_disk_keeps_the_last(folder: Path, error: WriteError) -> None:
     assert "the disk is full" in str(error)
     assert "run the same command again" in str(error)
-    assert error.exit_code == 5
     assert [p.name for p in folder.iterdir()] == ["step-00000001"]
     found = newest_checkpoint(folder, never)
     assert found is not None
@@ -215,7 +214,7 @@ def assert_full_disk_keeps_the_last(folder: Path, error: TrainingError) -> None:
 @pytest.mark.parametrize("file", ["model.safetensors", "state.json", "manifest.json"])
 def test_a_full_disk_at_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, file: str) -> None:
     save_steps(tmp_path, 1)
-    write = durable.write_synced
+    write = durable.write_new
 
     def write_until_full(path: Path, content: bytes) -> str:
         if path.name == file:
@@ -223,25 +222,26 @@ def test_a_full_disk_at_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             raise OSError(code, os.strerror(code))
         return write(path, content)
 
-    monkeypatch.setattr(checkpoint, "write_synced", write_until_full)
-    with pytest.raises(TrainingError) as caught:
+    monkeypatch.setattr(checkpoint, "write_new", write_until_full)
+    with pytest.raises(WriteError) as caught:
         save_steps(tmp_path, 2)
+    assert caught.value.exit_code == 5
     assert_full_disk_keeps_the_last(tmp_path, caught.value)
 
 
 LIMITED_SAVE = """
 import resource, signal, sys, torch
 from pathlib import Path
-from seqloom.errors import TrainingError
-from seqloom.train.checkpoint import save_checkpoint
+from seqloom.errors import WriteError
+from seqloom.training.checkpoint import save_checkpoint
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 save_checkpoint(Path(sys.argv[1]), 1, {"model": {"w": torch.ones(1000)}}, {})
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
     save_checkpoint(Path(sys.argv[1]), 2, {"model": {"w": torch.ones(100_000)}}, {})
-except TrainingError as error:
+except WriteError as error:
     print(error)
-    raise SystemExit(5)
+    raise SystemExit(error.exit_code)
 """
 
 
@@ -249,15 +249,15 @@ except TrainingError as error:
 def test_a_real_file_size_limit_with_a_short_write(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", LIMITED_SAVE, tmp_path], capture_output=True, text=True)
     assert run.returncode == 5, run.stderr
-    assert_full_disk_keeps_the_last(tmp_path, TrainingError(run.stdout))
+    assert_full_disk_keeps_the_last(tmp_path, WriteError(run.stdout))
 
 
 def test_another_fault_of_the_disk_is_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(path: Path, content: bytes) -> str:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(checkpoint, "write_synced", broken)
-    with pytest.raises(TrainingError, match="input/output error"):
+    monkeypatch.setattr(checkpoint, "write_new", broken)
+    with pytest.raises(WriteError, match="input/output error"):
         save_steps(tmp_path, 2)
     assert list(tmp_path.iterdir()) == []
 
@@ -271,7 +271,7 @@ def test_a_file_has_its_old_content_or_the_new(tmp_path: Path, monkeypatch: pyte
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(TrainingError, match="the disk is full"):
+    with pytest.raises(WriteError, match="the disk is full"):
         durable.replace_file(file, b"new")
     assert file.read_bytes() == b"older"
     assert list(tmp_path.iterdir()) == [file]
@@ -282,7 +282,8 @@ def test_a_file_has_its_old_content_or_the_new(tmp_path: Path, monkeypatch: pyte
 KILL_AND_LOOK = """
 import os, random, signal, sys, time, torch
 from pathlib import Path
-from seqloom.train.checkpoint import *
+from seqloom.runtime.checkpoints import *
+from seqloom.training.checkpoint import *
 folder, delays = Path(sys.argv[1]), random.Random(1)
 torch.set_num_threads(1)
 
@@ -328,17 +329,19 @@ def test_every_survivor_of_a_kill_while_saving_verifies(tmp_path: Path) -> None:
     assert run.stdout == "fine\n", run.stderr
 
 
-@pytest.mark.parametrize("victim", ["write_synced", "sync_folder"])
+@pytest.mark.parametrize(
+    ("module", "victim"), [(checkpoint, "write_new"), (folders, "sync_file"), (folders, "sync_folder")]
+)
 def test_dying_at_each_moment_of_a_save_leaves_old_or_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, victim: str
 ) -> None:
     """A kill is played by stopping before the n-th call and leaving everything as it lies."""
-    monkeypatch.setattr(checkpoint.shutil, "rmtree", lambda *args, **options: None)
+    monkeypatch.setattr(folders.shutil, "rmtree", lambda *args, **options: None)
     for moment in range(6):
         folder = tmp_path / str(moment)
         save_steps(folder, 1)
         calls = iter(range(99))
-        real = getattr(durable, victim)
+        real = getattr(module, victim)
 
         def dying(*args: object, calls=calls, real=real, moment=moment) -> object:  # type: ignore[no-untyped-def]
             if next(calls) >= moment:
@@ -346,7 +349,7 @@ def test_dying_at_each_moment_of_a_save_leaves_old_or_new(
             return real(*args)
 
         with monkeypatch.context() as patch:
-            patch.setattr(checkpoint, victim, dying)
+            patch.setattr(module, victim, dying)
             try:
                 save_steps(folder, 2)
                 died = False

@@ -4,8 +4,8 @@ import pytest
 
 from seqloom.config import TrainConfig
 from seqloom.errors import ModelError, UsageError
-from seqloom.train.clock import Clock, parse_duration
-from seqloom.train.state import RunState, seed_of
+from seqloom.training.clock import Clock, parse_duration
+from seqloom.training.state import RunState, seed_of
 
 
 def make_clock(budget: float | None = None, spent: float = 0.0, **settings: int) -> Clock:

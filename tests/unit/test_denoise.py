@@ -1,4 +1,4 @@
-"""The task denoise: what the model reads and what it should say, and that chance follows the loop's seed alone."""
+"""The task denoise: what the model reads and should write; the noise depends only on the seed of the loop."""
 
 import numpy as np
 import pytest

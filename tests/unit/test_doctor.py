@@ -11,13 +11,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from seqloom.config import DataConfig
-from seqloom.data.corpus import CorpusSpec, Fault, checked_rows, usable_pairs
-from seqloom.data.direction import Direction
+from seqloom.data.corpus import CorpusSpec, Fault, ReadAs, checked_rows, usable_pairs
 from seqloom.data.doctor import examine
 from seqloom.data.findings import KINDS, SEVERITIES, Finding, Report, shorten
 from seqloom.data.letters import SCRIPTS, scripts_of
 from seqloom.data.lines import GZIP
 from seqloom.data.repair import write_repaired
+from seqloom.data.swapped_sides import Direction
 from seqloom.errors import DataError, UsageError
 
 WHO = [("the boy", "le garçon"), ("my sister", "ma sœur"), ("the old man", "le vieil homme"), ("she", "elle")]
@@ -67,7 +67,8 @@ def with_lines(changes: dict[int, tuple[str, str]]) -> list[tuple[str, str]]:
 def test_clean_pairs_have_nothing_to_report(examined) -> None:
     report = examined(clean_pairs())
     assert (report.kept, report.total, report.findings, report.hard) == (768, 768, [], False)
-    assert "kept 768 of 768 pairs\n  nothing to report" in report.render()
+    assert "kept 768 of 768 pairs\n  reads    columns separated by tabs; column 1 is the source" in report.render()
+    assert report.render().endswith("\n  nothing to report")
 
 
 # --- kept and reported --------------------------------------------------------------------------------------------
@@ -177,16 +178,16 @@ def test_excluded_lines_are_accounted_for(examined) -> None:
     lines = [f"{source}\t{target}" for source, target in clean_pairs()]
     lines[9], lines[19], lines[29], lines[39], lines[49] = "alone", "a\tb\tc", "a\t ", "\t\t", "x" * 101 + "\ty"
     report = examined("\n".join(lines), max_chars=100)
-    assert report.unusable == {"missing column": 1, "extra column": 2, "empty side": 1, "too long": 1}
+    assert report.unusable == {"missing column": 1, "extra column": 1, "empty side": 2, "too long": 1}
     assert (report.kept, report.total) == (763, 768)
     assert {f.kind: (f.severity, f.lines) for f in report.findings} == {
         "missing column": ("excluded", [10]),
-        "extra column": ("excluded", [20, 40]),
-        "empty side": ("excluded", [30]),
+        "extra column": ("excluded", [20]),
+        "empty side": ("excluded", [30, 40]),
         "too long": ("excluded", [50]),
     }
     assert not report.hard
-    assert "kept 763 of 768 pairs; not used: 1 missing column, 2 extra column" in report.account()
+    assert "kept 763 of 768 pairs; not used: 1 missing column, 1 extra column" in report.account()
 
 
 def test_more_than_a_twentieth_lost_is_hard_unless_allowed(examined) -> None:
@@ -247,7 +248,8 @@ def test_every_line_is_kept_or_told(lines: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "a.tsv")
         file.write_bytes(b"\n".join(lines) + b"\n")
-        spec, config = CorpusSpec.parse(str(file), "1,2"), DataConfig(max_chars=10)
+        as_it_is = ReadAs("1,2", delimiter="tab", encoding="utf-8")
+        spec, config = CorpusSpec.parse(str(file), as_it_is), DataConfig(max_chars=10)
         report = examine(spec, config)
         pairs = list(usable_pairs(spec, config))
         faults = [row for row in checked_rows(spec, config) if isinstance(row, Fault)]
@@ -299,7 +301,7 @@ def test_a_hard_fault_of_the_valid_file_counts(tmp_path: Path) -> None:
 
 def test_the_json_of_a_report_is_stable(examined) -> None:
     report = json.loads(json.dumps(examined("a\tb\nc\n" * 2).to_json()))
-    assert set(report) == {"corpus", "languages", "kept", "total", "unusable", "hard", "findings"}
+    assert set(report) == {"corpus", "languages", "reads", "kept", "total", "unusable", "hard", "findings"}
     for finding in report["findings"]:
         assert {"kind", "severity", "count", "lines", "examples", "advice"} <= set(finding)
         assert finding["severity"] in SEVERITIES and finding["advice"]
@@ -368,10 +370,65 @@ def test_repair_refuses(examined, tmp_path: Path) -> None:
     (tmp_path / "s").write_text("a\nb\n")
     (tmp_path / "t").write_text("A\n")
     unequal = CorpusSpec.parse(f"{tmp_path}/s,{tmp_path}/t")
-    with pytest.raises(DataError, match="unequal"):
+    with pytest.raises(DataError, match="differ in length"):
         write_repaired(unequal, DataConfig(), examine(unequal, DataConfig()), tmp_path / "c.tsv")
     (tmp_path / "e.tsv").write_text("alone\n")
     empty = CorpusSpec.parse(f"{tmp_path}/e.tsv")
     with pytest.raises(DataError, match="no usable pair"):
         write_repaired(empty, DataConfig(), examine(empty, DataConfig()), tmp_path / "c.tsv")
     assert not (tmp_path / "c.tsv").exists() and not (tmp_path / "c.tsv.report.tsv").exists()
+
+
+def test_repair_never_writes_what_was_flagged(examined, tmp_path: Path) -> None:
+    """Every kind of finding in one file: the clean file has none, and the report lists each line that is missing."""
+    changes = {line: pair for lines in REPORTED.values() for line, pair in lines.items()}
+    del changes[25]  # line 2, which it repeats elsewhere, is another one here
+    report = examined(with_lines(changes))
+    spec = CorpusSpec.parse(f"{tmp_path}/a.tsv")
+    written = write_repaired(spec, DataConfig(), report, tmp_path / "clean.tsv")
+    clean = CorpusSpec.parse(f"{tmp_path}/clean.tsv")
+    again = examine(clean, DataConfig())
+    assert [finding.kind for finding in again.findings] == []
+    assert again.kept == written
+    rest = [line.split("\t") for line in (tmp_path / "clean.tsv.report.tsv").read_text("utf-8").splitlines()[1:]]
+    swapped = [line for line, kind, _ in rest if kind == "swapped columns"]
+    assert {int(line) for line, _, _ in rest} == set(changes) and swapped == ["7", "700"]
+    assert written == 768 - len(changes) + len(swapped)
+    pairs = [(pair.source, pair.target) for pair in usable_pairs(clean, DataConfig())]
+    assert CLEAN[6] in pairs and CLEAN[6][::-1] not in pairs and pairs.count(CLEAN[0]) == 1
+
+
+def test_repair_leaves_out_what_the_test_file_has_and_refuses_a_reversed_file(tmp_path: Path) -> None:
+    for name, pairs in {"a.fr-en.tsv": CLEAN, "b.tsv": CLEAN[:300], "test.tsv": CLEAN[:3]}.items():
+        (tmp_path / name).write_text("".join(f"{s}\t{t}\n" for s, t in pairs), "utf-8")
+    spec, test = (CorpusSpec.parse(f"{tmp_path}/{name}.tsv") for name in ("b", "test"))
+    assert write_repaired(spec, DataConfig(), examine(spec, DataConfig(), test=test), tmp_path / "c.tsv") == 297
+    turned = CorpusSpec.parse(f"{tmp_path}/a.fr-en.tsv")
+    with pytest.raises(DataError, match=r"not written. the source looks like en.*--columns 2,1"):
+        write_repaired(turned, DataConfig(), examine(turned, DataConfig()), tmp_path / "d.tsv")
+    (tmp_path / "copies.tsv").write_text("same\tsame\n" * 3, "utf-8")
+    copies = CorpusSpec.parse(f"{tmp_path}/copies.tsv")
+    with pytest.raises(DataError, match=r"Every pair of .* has a finding"):
+        write_repaired(copies, DataConfig(), examine(copies, DataConfig()), tmp_path / "d.tsv")
+    assert not (tmp_path / "d.tsv").exists()
+
+
+@pytest.mark.parametrize("share", [2, 3, 4])
+def test_swapped_columns_are_found_where_many_lines_are_swapped(share: int, examined) -> None:
+    pairs = [pair[::-1] if line % share == 0 else pair for line, pair in enumerate(CLEAN, 1)]
+    found = examined(pairs).finding("swapped columns")
+    assert (
+        found is not None and found.count > 0.95 * len(pairs) // share and set(found.lines) <= set(range(0, 768, share))
+    )
+    assert "both directions are mixed" in found.detail
+
+
+def test_a_first_line_like_no_other_turns_nothing(examined) -> None:
+    assert examined([("[a]", "[b]"), *CLEAN]).finding("swapped columns") is None
+
+
+def test_questions_and_answers_in_one_language_are_not_swapped(examined) -> None:
+    """Half of the pairs are turned around, but nothing tells the two sides apart."""
+    english = [source for source, _ in CLEAN]
+    pairs = list(zip(english[::2], english[1::2], strict=True))
+    assert examined(pairs).finding("swapped columns") is None

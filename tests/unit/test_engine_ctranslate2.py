@@ -1,4 +1,4 @@
-"""CTranslate2 gives what the torch engine gives; what it lacks torch answers; one that does not fit is passed over."""
+"""CTranslate2 gives the outputs of the torch engine; torch does what it lacks; a wrong engine is not used."""
 
 import gzip
 import json
@@ -9,17 +9,18 @@ import torch
 
 from seqloom.config import dump_config, load_config
 from seqloom.errors import ModelError, UsageError
+from seqloom.formats.export_ctranslate2 import make_engine
+from seqloom.formats.transformer_weights import sinusoids
 from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
 from seqloom.nn.positions import sinusoids as reference_sinusoids
 from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 from seqloom.runtime.engine_folder import FOLDER
-from seqloom.runtime.transformer_weights import sinusoids
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import BOS, EOS, PAD
-from seqloom.workflows.export import export, make_engine
+from seqloom.workflows.export import export
 
 TEXTS = ["a small cat sat on the mat.", "the dog ran. then it slept!", "un petit chat dort", "où est-il ? là-bas", "a"]
 SMALL = (
@@ -165,9 +166,7 @@ def test_what_the_engine_lacks_torch_answers_with_one_notice(one):
         assert ask(fast) == ask(reference)
     asks[0](fast)
     assert len(said) == len(asks)
-    assert (
-        said[0] == "the engine ctranslate2 has other rules for min_length: the torch engine answers, which takes longer"
-    )
+    assert said[0] == "the engine ctranslate2 does not support min_length as Seqloom defines it; using torch (slower)"
     assert fast.align("a cat", "un chat")[2].tolist() == reference.align("a cat", "un chat")[2].tolist()
 
 
@@ -200,8 +199,8 @@ def newer_manifest(folder):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (change_weights, "engine: stale, made from other weights"),
-        (change_settings, "engine: stale, made from other weights, settings or another tokenizer"),
+        (change_weights, "engine: out of date: made from other weights"),
+        (change_settings, "engine: out of date: made from other weights, settings or another tokenizer"),
         (damage_file("model.bin", b"\x06\x00"), "model.bin: damaged"),
         (damage_file("manifest.json", b"{"), "manifest.json: damaged"),
         (damage_file("manifest.json", b"[]"), "manifest.json: damaged"),
@@ -227,7 +226,7 @@ def test_models_without_a_fast_form(tmp_path, one):
     folder = make_run(tmp_path / "run", "model.kind=gpt")
     assert make_engine(folder, tell=print) is None
     assert Translator.load(folder).engine.name == "torch"
-    with pytest.raises(ModelError, match="of kind gpt"):
+    with pytest.raises(ModelError, match=r"model\.kind = gpt"):
         Translator.load(folder, engine="ctranslate2")
     with pytest.raises(
         UsageError, match=r"engine = 'torhc': want auto, ctranslate2, onnx, recurrent, torch. Did you mean 'torch'\?"
@@ -242,7 +241,9 @@ def test_an_engine_that_the_own_settings_would_never_use_is_not_made(tmp_path):
     folder = make_run(tmp_path / "run", *SHAPES[0], "decode.no_repeat_ngram=3")
     assert make_engine(folder, tell=print) is None
     assert not (folder / FOLDER).exists()
-    with pytest.raises(UsageError, match=r"other rules for decode\.no_repeat_ngram of this model, so the torch engine"):
+    with pytest.raises(
+        UsageError, match=r"defines decode\.no_repeat_ngram in another way, so this model always uses the torch engine"
+    ):
         export(folder, "ctranslate2", tell=print)
     export(folder, "ctranslate2", tmp_path / "out", tell=print)  # for CTranslate2 itself, whose rules one then has
     assert (tmp_path / "out" / "model.bin").is_file()
@@ -253,9 +254,12 @@ def test_an_engine_is_not_kept_on_the_word_of_torch(copy, monkeypatch):
     (copy / "golden.json").write_text(
         json.dumps([{"source": "a", "target": Translator.load(copy, engine="torch").translate("a")}]), "utf-8"
     )
-    monkeypatch.setattr(CTranslate2Engine, "lacks", lambda *_: "other rules for everything")
+    monkeypatch.setattr(CTranslate2Engine, "lacks", lambda *_: "everything")
     shutil.rmtree(copy / FOLDER)
-    with pytest.warns(UserWarning, match="torch"), pytest.raises(ModelError, match="it answers nothing: it has other"):
+    with (
+        pytest.warns(UserWarning, match="torch"),
+        pytest.raises(ModelError, match="the engine did not translate"),
+    ):
         make_engine(copy, tell=print)
     assert not (copy / FOLDER).exists()
 
@@ -263,7 +267,7 @@ def test_an_engine_is_not_kept_on_the_word_of_torch(copy, monkeypatch):
 def test_an_engine_that_answers_otherwise_is_not_kept(copy):
     (copy / "golden.json").write_text('[{"source": "a cat", "target": "never"}]', "utf-8")
     (copy / FOLDER / "mark").touch()
-    with pytest.raises(ModelError, match=r"engine: taken away again, as 'a cat' came out as"):
+    with pytest.raises(ModelError, match=r"engine: removed, because it translates 'a cat' to"):
         make_engine(copy, tell=print)
     assert (copy / FOLDER / "mark").exists(), "the older one is back"
     assert not (copy / f".{FOLDER}.before").exists()

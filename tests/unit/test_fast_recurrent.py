@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from seqloom.config import ATTENTIONS, CELLS, load_config
-from seqloom.decode.options import SearchOptions
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 from seqloom.models.api import select_rows
@@ -16,11 +16,9 @@ from seqloom.models.build import build_model
 from seqloom.nn.trace import Trace
 from seqloom.runtime import fast_recurrent
 from seqloom.runtime.engine_torch import TorchEngine
-from seqloom.runtime.engines import hasten
-from seqloom.runtime.fast_recurrent import FastRecurrent
-from seqloom.runtime.packed import PackedMatrices
+from seqloom.runtime.engines import faster_engine
+from seqloom.runtime.fast_recurrent import FastRecurrent, PackedMatrices
 from seqloom.runtime.parts import Part
-from seqloom.runtime.requests import Search
 
 SHAPES = [
     *({"cell": cell, "decoder": decoder} for cell in CELLS for decoder in ("bahdanau", "luong")),
@@ -115,7 +113,7 @@ def test_a_matrix_is_packed_for_several_rows_and_not_for_one():
 
 def test_what_nobody_waits_for_is_not_begun(monkeypatch):
     """Ctrl-C in the middle of many batches: the one at work is finished, the others are not even begun."""
-    engine, go_on, begun = hasten(build({}), "auto", 2), Event(), []
+    engine, go_on, begun = faster_engine(build({}), "auto", 2), Event(), []
     engine.threads = 1
     monkeypatch.setattr(engine, "answer", lambda request, batch: begun.append(batch) or go_on.wait(9))
 
@@ -127,30 +125,30 @@ def test_what_nobody_waits_for_is_not_begun(monkeypatch):
     assert engine.workers  # they start before any result is waited for
     monkeypatch.setattr("concurrent.futures.Future.result", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        engine.answer_all(Search(SearchOptions()), [[Part([number])] for number in range(5)])
+        engine.answer_all(SearchRequest().filled(), [[Part([number])] for number in range(5)])
     go_on.set()
     engine.workers.shutdown()
     assert begun == [[Part([4])]]
 
 
-def test_who_is_hastened():
+def test_which_models_get_the_faster_engine():
     rnn, transformer = build({}), build({"kind": "transformer", "heads": 2})
-    assert hasten(rnn, "auto", 4).name == "recurrent"
-    assert hasten(rnn, "torch", 4) is None
-    assert hasten(transformer, "auto", 4) is None
+    assert faster_engine(rnn, "auto", 4).name == "recurrent"
+    assert faster_engine(rnn, "torch", 4) is None
+    assert faster_engine(transformer, "auto", 4) is None
     with pytest.raises(UsageError, match="for one recurrent model"):
-        hasten(transformer, "recurrent", 4)
+        faster_engine(transformer, "recurrent", 4)
 
 
 def test_several_batches_at_once_answer_as_one_after_the_other():
     model, threads = build({}), torch.get_num_threads()
     draw = random.Random(3)
     parts = [Part(draw.choices(range(4, 13), k=draw.randint(1, 9))) for _ in range(11)]
-    engine = hasten(model, "auto", 2)
+    engine = faster_engine(model, "auto", 2)
     engine.threads = 3
     try:
-        for options in (SearchOptions(beam=1), SearchOptions(beam=3, n_best=2)):
-            found, expected = (each.find(Search(options), parts) for each in (engine, TorchEngine(model, 2)))
+        for options in (SearchRequest(beam=1), SearchRequest(beam=3, n_best=2)):
+            found, expected = (each.find(options.filled(), parts) for each in (engine, TorchEngine(model, 2)))
             ids = [[[h.ids for h in ranked] for ranked in side] for side in (found, expected)]
             assert ids[0] == ids[1]
         assert torch.get_num_threads() == threads, "who asks keeps what it has"

@@ -1,4 +1,4 @@
-"""--init, rates and adapters by `seqloom.train`: what is taken, and exact resume of runs that denoise or began so."""
+"""--init, rates and adapters by `seqloom.train`: which tensors are copied, and exact resume of such runs."""
 
 import hashlib
 import json
@@ -11,14 +11,16 @@ import torch
 from safetensors.torch import load_file
 
 from seqloom.config import dump_config, load_config
+from seqloom.config.recipes import find_recipe
 from seqloom.errors import ModelError, UsageError
 from seqloom.models.build import build_model
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.train.loop import Loop
-from seqloom.workflows.recipes import find_recipe
-from seqloom.workflows.start_from import Beginning, begin
+from seqloom.training.init_from import Beginning, begin
+from seqloom.training.loop import Loop
+from seqloom.training.request import TrainRequest
+from seqloom.training.settings import look_ahead
 from seqloom.workflows.train import train
 
 SHAPE = ["model.kind=transformer", "model.layers=1", "model.width=8", "model.heads=2", "text.tokenizer=char"]
@@ -152,7 +154,7 @@ def test_init_by_another_spelling_or_from_nowhere(begun: Any, old: Path, tiny_pa
 
 
 def test_another_tokenizer_is_refused_its_own_is_not(begun: Any, old: Path, tiny_model: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="whose weights know its tokens alone"):
+    with pytest.raises(UsageError, match="whose weights fit only its own tokens"):
         begun(tmp_path / "run", tokenizer=tiny_model)
     begun(tmp_path / "run", "train.max_steps=2", tokenizer=old)
 
@@ -164,7 +166,10 @@ def test_a_part_that_is_not_there_is_refused_and_can_be_put_right(begun: Any, tm
 
 
 def test_nothing_that_fits_is_an_error(begun: Any, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none of its matrices fits this model"):
+    with pytest.raises(
+        UsageError,
+        match=r"none of its matrices fits a .* for the task 'language'\. Start from another",
+    ):
         begun(
             tmp_path / "run", "model.kind=gpt", "model.width=4", "model.tied=false", "model.layers=2", task="language"
         )
@@ -226,9 +231,9 @@ def test_a_reader_reads_no_further_than_the_learned_places(
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "config.toml").write_text(dump_config(load_config(overrides=origin.split())), "utf-8")
     given = [*settings.split(), f"task.name={task}", f"train.init={tmp_path / 'old'}"]
-    beginning = Beginning.find(tmp_path / "new", recipe, given)
-    assert beginning
-    known = beginning.settings(task)
+    request = TrainRequest(("pairs.tsv",), tmp_path / "new", recipe=recipe, overrides=tuple(given))
+    preview = look_ahead(request)
+    known = Beginning.of(request, preview.init, preview.max_tokens).settings(task)
     config = load_config(find_recipe(recipe or "finetune-labels"), [*known, *given])
     assert config.data.max_tokens == most
 
@@ -262,5 +267,5 @@ def test_word_vectors_that_know_no_token_are_refused(tmp_path: Path) -> None:
     config = load_config(overrides=["model.width=4", "model.heads=2", f"model.vectors={tmp_path / 'words.vec'}"])
     tokenizer = learn_tokenizer("word", ["the cat sat"], 50)
     model = build_model(config, len(tokenizer), len(tokenizer), True)
-    with pytest.raises(UsageError, match=r"model.vectors = .*words.vec: none of the 7 tokens .* text.tokenizer=word"):
+    with pytest.raises(UsageError, match=r"model.vectors = .*words.vec: it has none of the 7 tokens.*tokenizer=word"):
         begin(model, tmp_path, config, Tokenizers(tokenizer, tokenizer), fresh=True, tell=print)

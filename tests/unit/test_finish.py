@@ -1,4 +1,4 @@
-"""Which weights become the model: the lowest validation loss among last, best and average; damage is passed over."""
+"""Which weights become the model: the lowest validation loss of last, best and average; damaged ones are skipped."""
 
 import math
 from pathlib import Path
@@ -11,9 +11,11 @@ import torch
 from torch import nn
 
 from seqloom.config import TrainConfig, load_config
-from seqloom.train.checkpoint import save_checkpoint, step_name
-from seqloom.train.state import RunState
-from seqloom.workflows.finish import choose_weights, write_card
+from seqloom.runtime.checkpoints import step_name
+from seqloom.runtime.run_facts import RunFacts
+from seqloom.training.checkpoint import save_checkpoint
+from seqloom.training.finish import choose_weights, write_card
+from seqloom.training.state import RunState
 
 
 def choose(folder: Path, losses: dict[int, float], average_loss: float, said: list[str]) -> tuple[str, float]:
@@ -24,9 +26,9 @@ def choose(folder: Path, losses: dict[int, float], average_loss: float, said: li
             save_checkpoint(folder, step, {"model": {"weight": torch.full((1, 1), float(step))}}, {})
     nn.init.constant_(model.weight, 6.0)
     state = RunState(step=6, valid_losses=losses)
-    loop: Any = SimpleNamespace(folder=folder, state=state, config=TrainConfig(save_every=2, valid_every=2, average=3))
+    config = TrainConfig(save_every=2, valid_every=2, average=3)
     validation: Any = SimpleNamespace(loss=lambda: average_loss)
-    chosen = choose_weights(loop, model, validation, said.append)  # type: ignore[arg-type]
+    chosen = choose_weights(folder, state, config, model, validation, said.append)  # type: ignore[arg-type]
     return chosen.name, model.weight.item()
 
 
@@ -62,9 +64,11 @@ def test_the_card_says_what_was_learned_and_measured(
     account = SimpleNamespace(kept=number, total=number)
     store: Any = MagicMock(names=["a.tsv"], account=account, held_out=False)
     store.__len__.return_value = number
-    facts = {"params": 1, "step": 2, "tokens": 7, "seconds": 60.0, "data_hash": "d", "weights": "last"}
+    facts = RunFacts(
+        params=1, step=2, tokens=7, seconds=60.0, data_hash="d", weights="last", valid_loss=1.0, valid_scores=scores
+    )
     config = load_config(overrides=[f"task.name={task}", f"model.kind={kind}"])
-    write_card(tmp_path, config, facts | {"valid_loss": 1.0, "valid_scores": scores}, store, store)
+    write_card(tmp_path, config, facts, store, store)
     card = (tmp_path / "card.md").read_text("utf-8")
     assert [text for text in has if text not in card] == []
     assert [text for text in lacks if text in card] == []

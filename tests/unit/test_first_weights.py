@@ -1,4 +1,4 @@
-"""How weights begin, by their statistics: a start that is off by a little trains, only worse, and nobody notices."""
+"""Initial weights by their statistics: a slightly wrong start would train too, only worse, and go unnoticed."""
 
 import math
 
@@ -33,23 +33,21 @@ def make(kind: str) -> Cell:
 def test_a_cell(kind: str) -> None:
     """W_x: Glorot's for each gate by itself, summed over gates; W_h: each gate a rotation, which keeps |h|."""
     cell = make(kind)
-    gates = cell.num_gates
+    gates = len(cell.stacked)
     assert_even(cell.W_x, math.sqrt(gates) * math.sqrt(6 / (E + gates * H)))
     for gate in cell.W_h.chunk(gates):
         torch.testing.assert_close(gate @ gate.T, torch.eye(H), atol=1e-5, rtol=0)
-    assert torch.equal(cell.W_h, torch.eye(H)) == (kind == "rnn_relu")
+    assert torch.equal(cell.W_h, torch.eye(H)) == cell.starts_as_identity
 
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_biases_are_zero_but_the_forget_gate_is_open(kind: str) -> None:
     cell = make(kind)
     biases = {name: parameter for name, parameter in cell.named_parameters() if name.startswith("b")}
-    assert set(biases) == ({"b", "b_hh"} if kind == "gru_fused" else {"b"})
-    want = torch.zeros(cell.num_gates * H)
-    if kind == "lstm":
-        want[H : 2 * H] = 1.0
-    assert torch.equal(biases["b"], want)
-    assert not biases.get("b_hh", torch.zeros(1)).any()
+    want = torch.cat([torch.full((H,), float(part in cell.starts_open)) for part in cell.stacked])
+    assert torch.equal(biases.pop("b"), want)
+    assert not any(further.any() for further in biases.values())
+    assert (kind == "lstm") == ("forget" in cell.starts_open)
 
 
 def test_word_vectors_and_the_output_have_rows_of_length_one() -> None:

@@ -1,9 +1,9 @@
-"""A tokenizer from elsewhere whose ids have gaps, as where tokens were taken out of a vocabulary."""
+"""An imported tokenizer whose ids have gaps, as when tokens were removed from a vocabulary."""
 
 import tokenizers
 
 from seqloom.text.foreign import ForeignTokenizer
-from seqloom.text.tokenizer import Tokenizer
+from seqloom.text.sides import load_tokenizer
 from seqloom.text.vocabulary import UNK
 
 IDS = {"[PAD]": 0, "the": 3, "[CLS]": 4, "[SEP]": 7, "[MASK]": 8, "cat": 12, "[UNK]": 13, "sat": 90}
@@ -31,7 +31,7 @@ def test_they_are_read_again_as_they_were_and_without_a_word(tmp_path, capfd):
     tokenizer = with_gaps()
     tokenizer.save(tmp_path / "tokenizer.json")
     capfd.readouterr()
-    again = Tokenizer.load(tmp_path / "tokenizer.json")
+    again = load_tokenizer(tmp_path / "tokenizer.json")
     assert capfd.readouterr().out == ""  # which is where translations go
     assert again.theirs == tokenizer.theirs
     assert again.fingerprint == tokenizer.fingerprint

@@ -1,9 +1,8 @@
-"""From names to checked pairs: what is refused, who is named, and what is told."""
+"""From file names to checked pairs: what is refused, and what the messages name."""
 
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,10 @@ from seqloom.config import Config, DataConfig, load_config
 from seqloom.data import doctor
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import DataError, ModelError, UsageError
-from seqloom.workflows import gather
-from seqloom.workflows.evaluated_pairs import read_pairs
-from seqloom.workflows.gather import gather_corpora, gather_data, refuse_bad_data, refuse_lone_turns
+from seqloom.evaluation.records import read_pairs
+from seqloom.training import data as gather
+from seqloom.training.data import gather_corpora, gather_data, refuse_bad_data
+from seqloom.training.request import Settled, TrainRequest
 
 SETTINGS = ["text.tokenizer=char", "text.vocab_size=300", "data.valid_pairs=5"]
 OF_TASK = {"classify": ["task.name=classify", "model.kind=bag"], "language": ["task.name=language", "model.kind=gpt"]}
@@ -35,22 +35,24 @@ def good(start=0, more=""):
 
 
 def prepared(folder, specs, valid=(), told=None, task="translate"):
+    config = load_config(overrides=[*SETTINGS, *OF_TASK.get(task, ())])
+    return gathered(folder, specs, config, valid, told)
+
+
+def gathered(folder, specs, config, valid=(), told=None):
     folder.mkdir(exist_ok=True)
     tell = told.append if told is not None else lambda text: None
-    config = load_config(overrides=[*SETTINGS, *OF_TASK.get(task, ())])
-    return gather_data(folder, specs, valid, config, None, False, tell, quiet=True)
+    request = TrainRequest(tuple(spec.name for spec in specs), folder, quiet=True, tell=tell)
+    return gather_data(Settled(request, config, tuple(specs), tuple(valid)))
 
 
-def test_several_turns_are_asked_for_only_where_the_sources_hold_them(spec):
-    config = load_config(overrides=["task.name=dialogue", "task.turns=3"])
+def test_several_turns_are_asked_for_only_where_the_sources_hold_them(spec, tmp_path):
+    one, three = (load_config(overrides=[*SETTINGS, "task.name=dialogue", f"task.turns={n}"]) for n in (1, 3))
     lone, joined = spec("lone.tsv", good()), spec("joined.tsv", [*good(), "word <turn> mot <turn> more\tyes"])
     with pytest.raises(UsageError, match=r"task\.turns = 3: no source of .*lone\.tsv holds more than one turn\. Write"):
-        refuse_lone_turns([lone], config)
-    refuse_lone_turns([lone, joined], config)
-    refuse_lone_turns([lone], load_config(overrides=["task.name=dialogue"]))
-    with pytest.raises(UsageError, match="no source of"):
-        settings = [*SETTINGS, "task.name=dialogue", "task.turns=3"]
-        gather_data(Path(lone.name).parent, [lone], (), load_config(overrides=settings), None, False, print, quiet=True)
+        gathered(tmp_path / "run", [lone], three)
+    gathered(tmp_path / "run", [lone, joined], three)
+    gathered(tmp_path / "lone", [lone], one)
 
 
 def test_the_culprit_is_named_and_no_other(spec):
@@ -98,7 +100,7 @@ def test_evaluating_advises_the_doctor_with_a_task_too(form, words, spec):
     bad = spec("bad.tsv", [""] * 3, form=form)
     with pytest.raises(DataError) as caught:
         read_pairs(bad, DataConfig(), False, print)
-    assert f"`seqloom doctor {bad.name}{words}` tells more" in str(caught.value)
+    assert f"`seqloom doctor {bad.name}{words}` shows details" in str(caught.value)
 
 
 def labelled(*labels, number=30):
@@ -122,13 +124,14 @@ def test_a_validation_file_without_a_known_label_is_refused(spec, tmp_path):
         prepared(tmp_path / "run", [train], [valid], task="classify")
     said = str(caught.value)
     assert said.startswith(f"{valid.name}: ") and "line 1: pos" in said and "line 2: neg" in said
-    assert "no label of this file is known; the training data has: good, bad" in said and "check the spelling" in said
+    assert "no label of this file is in the training data; the training data has: good, bad" in said
+    assert "check the spelling" in said
     assert f"`seqloom doctor {train.name} --valid {valid.name} --task classify` shows all" in said
 
 
 def test_one_label_is_nothing_to_learn_but_files_may_have_one_each(spec, tmp_path):
     good, bad = (spec(f"{label}.tsv", labelled(label), form="labelled") for label in ("good", "bad"))
-    with pytest.raises(DataError, match=r"(?s)hard +one label +30.*every line has good: nothing is to be told apart"):
+    with pytest.raises(DataError, match=r"(?s)hard +one label +30.*every line has good: nothing to distinguish"):
         prepared(tmp_path / "run", [good], task="classify")
     prepared(tmp_path / "run", [good, bad], [good], task="classify")
 
@@ -143,7 +146,7 @@ def test_a_text_on_one_line_cannot_be_parted(spec, tmp_path):
 
 
 def test_blank_lines_alone_train_no_language_model(spec, tmp_path):
-    with pytest.raises(DataError, match="nothing but blank lines"):
+    with pytest.raises(DataError, match="only blank lines"):
         prepared(tmp_path / "run", [spec("blank.txt", [""] * 50, form="stream")], task="language")
 
 
@@ -158,8 +161,12 @@ def test_all_that_is_bad_is_told_at_once(spec):
 def test_findings_of_the_validation_file_are_told(spec):
     told = []
     valid = spec("valid.tsv", [*good(100), "only this"])
-    refuse_bad_data([spec("train.tsv", good())], valid, Config(), False, told.append)
-    assert [text.splitlines()[0] for text in told] == [f"{valid.name}: kept 60 of 61 pairs; not used: 1 missing column"]
+    specs = [spec("train.tsv", good())]
+    refuse_bad_data(specs, valid, Config(), False, told.append)
+    assert told[0].startswith(f"{specs[0].name}: reads columns separated by tabs; column 1 is the source")
+    assert [text.splitlines()[0] for text in told[1:]] == [
+        f"{valid.name}: kept 60 of 61 pairs; not used: 1 missing column"
+    ]
 
 
 def test_the_validation_file_is_read_once_and_compared_with_every_corpus(spec, monkeypatch):
@@ -170,13 +177,13 @@ def test_the_validation_file_is_read_once_and_compared_with_every_corpus(spec, m
     valid = spec("valid.tsv", [good()[3], *good(200), good(100)[4]])
     refuse_bad_data(specs, valid, Config(), False, told.append)
     assert sorted(read) == sorted([*(one.name for one in specs), valid.name])
-    assert [("overlap" in text, text.split(":")[0]) for text in told] == [(True, one.name) for one in specs]
+    assert [("overlap" in text, text.split(":")[0]) for text in told[:2]] == [(True, one.name) for one in specs]
 
 
 def test_references_are_no_fault_of_a_validation_file(spec):
     told = []
     refuse_bad_data([spec("a.tsv", good())], spec("v.tsv", good(100, "\tmore")), Config(), False, told.append)
-    assert told == []
+    assert [text.split(": ")[1].split(" ")[0] for text in told] == ["reads", "reads"]
 
 
 def test_columns_that_training_does_not_use_are_told(spec, tmp_path):
@@ -241,7 +248,7 @@ def test_standard_input_where_it_cannot_be(pairs, mix, said, spec, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", Untouched())
     with pytest.raises(UsageError, match=said):
-        gather_corpora(pairs, mix, None, tmp_path)
+        gather_corpora(TrainRequest(tuple(pairs) if isinstance(pairs, list) else (pairs,), tmp_path, mix=mix), "pairs")
     assert not (tmp_path / "stdin.tsv").exists()
 
 
@@ -255,7 +262,8 @@ def test_a_started_run_is_known_by_its_facts(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(gather, "spool_stdin", lambda folder, columns, started, form: seen.append(started))
     monkeypatch.setattr(gather, "refuse_stdin", lambda where, specs: None)
-    gather_corpora("-", [], None, tmp_path)
+    request = TrainRequest(("-",), tmp_path)
+    gather_corpora(request, "pairs")
     (tmp_path / "run.json").write_text("{}")
-    gather_corpora("-", [], None, tmp_path)
+    gather_corpora(request, "pairs")
     assert seen == [False, True]

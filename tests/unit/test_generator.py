@@ -1,4 +1,4 @@
-"""Generating: the model's own distribution, a window that moves on, prompts as they stand in a text."""
+"""Generating: the model's own distribution, a window that moves along, prompts read as in running text."""
 
 from collections import Counter
 from types import SimpleNamespace
@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from seqloom.config import load_config
-from seqloom.decode.options import SampleOptions
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
 from seqloom.models.api import LanguageModel
 from seqloom.models.build import build_model
 from seqloom.runtime.generator import Generator, check_task
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.text.vocabulary import EOS
+from seqloom.text.vocabulary import BOS, EOS, PAD, UNK
 
 TOKENIZER = learn_tokenizer("char", ["abcde fgh"], 300)
 SETTINGS = ["model.kind=gpt", "task.name=language", "task.window=8", "model.width=8", "model.heads=2", "model.layers=1"]
@@ -115,7 +115,8 @@ def test_tokens_are_drawn_as_the_model_says(kind: str) -> None:
         hidden, _ = model.read(torch.tensor([[EOS]]), model.begin(1))
         logits = model.project(hidden)[0, 0].index_fill(0, torch.tensor([0, 1, 3]), -torch.inf)
     drawn = Counter(
-        next(generator.draw_tokens([EOS], 1, SampleOptions(), np.random.default_rng(seed))) for seed in range(150)
+        next(generator.draw_tokens([EOS], 1, SearchRequest(sample=1).filled(), np.random.default_rng(seed)))
+        for seed in range(150)
     )
     assert not {0, 1, 3} & drawn.keys()
     for token, share in enumerate(logits.softmax(-1).tolist()):
@@ -134,7 +135,7 @@ def test_wrong_wishes_are_refused() -> None:
 @pytest.mark.parametrize("task", ["translate", "classify", "tag", "masked", "denoise"])
 def test_what_goes_on_with_no_text_is_sent_to_the_verb_that_answers(task: str) -> None:
     run: Any = SimpleNamespace(path="runs/x", config=load_config(None, [f"task.name={task}"]))
-    with pytest.raises(UsageError, match=f"a model of task {task}.*Use `seqloom translate runs/x`"):
+    with pytest.raises(UsageError, match=f"trained for {task!r}.*Use `seqloom translate runs/x`"):
         check_task(run)
 
 
@@ -145,3 +146,22 @@ def test_words_that_a_vocabulary_lacks_are_named_once() -> None:
     assert generator.unknown_words("") == make(Counting(context=0)).unknown_words("zebra \N{SNOWMAN}") == []
     with pytest.raises(UsageError, match="lone surrogate"):
         generator.unknown_words("a\ud800")
+
+
+@pytest.mark.parametrize("kind", ["gpt", "rnn"])
+def test_a_language_model_as_a_plain_module(kind):
+    """Its logits give the next token that greedy generation writes."""
+    model = build(kind)
+    ids, wanted = model.module.batch(["ab"])
+    assert ids.tolist()[0][1:] == wanted.tolist()[0][:-1]
+    logits = model.module(ids)
+    assert logits.shape == (1, ids.shape[1], len(model.tokenizers.target))
+    logits.sum().backward()
+    logits = logits.detach()
+    logits[0, -1, [PAD, BOS, UNK]] = -torch.inf
+    best = logits[0, -1].argmax().item()
+    assert model.tokenizer.decode([best]) == "".join(model.stream("ab", tokens=1, top_k=1))
+    assert "module" in dir(model) and "write" not in dir(model)
+    with pytest.raises(UsageError, match=r"wants module\(ids\)"):
+        model.module(ids, ids)
+    assert model.translate(["ab"]) == list(model.translate(iter(["ab"])))

@@ -1,4 +1,4 @@
-"""A quick look at answers: what is counted, what is shown, what changed since the last time."""
+"""Validation samples: what is counted, what is shown, what changed since the last validation."""
 
 from pathlib import Path
 
@@ -12,19 +12,17 @@ from seqloom.models.build import build_model
 from seqloom.text.labels import as_written, learn_labels
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.workflows.glance import GLANCES, mark_changes
+from seqloom.training.samples import SAMPLES, show_answers
+
+SHAPE_OF = {"pairs": "writes", "labelled": "labels", "tagged": "tags", "stream": "continues"}
 
 
-def test_the_first_time_nothing_is_marked() -> None:
-    assert mark_changes(None, "ein Mann") == "ein Mann"
-
-
-def test_what_is_new_and_what_is_gone() -> None:
-    assert mark_changes("ein alter Mann schläft", "ein Mann schläft tief") == "ein [-alter-] Mann schläft {+tief+}"
-
-
-def test_no_change_shows_the_text() -> None:
-    assert mark_changes("a b", "a b") == "a b"
+@pytest.mark.parametrize("before", [[], ["une ville"], ["un village"]])
+def test_each_text_has_a_line_with_its_name(before: list[str]) -> None:
+    """The last output is shown only where it was another."""
+    (shown,) = show_answers([("source", "a town", "target", "une ville")], before, ["une ville"])
+    lines = ["  source  a town", "  target  une ville", "  output  une ville"]
+    assert shown.splitlines() == lines + ["  before  un village"] * (before == ["un village"])
 
 
 @pytest.mark.parametrize(
@@ -45,7 +43,7 @@ def test_outputs_are_scored_by_the_measure_of_the_task(
     tokenizers = Tokenizers(letters, letters)
     _, valid = prepare(tmp_path / "store", [spec], tokenizers, DataConfig(), 1, [spec])
     config = load_config(None, [f"task.name={task}", "model.kind=rnn", "model.width=4", "model.layers=1"])
-    look = GLANCES["pairs"](None, valid, tokenizers, config, torch.device("cpu"))
+    look = SAMPLES["writes"](None, valid, tokenizers, config, torch.device("cpu"))
     monkeypatch.setattr(look, "translate", lambda pause: ["k ae d", "k ae p"])
     scores, answers = look.look()
     assert (list(scores), answers) == ([name], ["k ae d", "k ae p"])
@@ -69,11 +67,11 @@ def test_a_look_at_labels_and_tags(form: str, task: str, tmp_path: Path) -> None
     with torch.no_grad():  # it always says the most frequent one: "bad", or X
         model.output.weight.zero_()
         model.output.bias[4:] = torch.tensor([1.0, 0.0])
-    scores, answers = GLANCES[form](model, valid, tokenizers, config, torch.device("cpu")).look()
+    scores, answers = SAMPLES[SHAPE_OF[form]](model, valid, tokenizers, config, torch.device("cpu")).look()
     said = as_written(labels.decode([4]))
     assert answers == ([said] * 3 if form == "labelled" else ["X X", "X", "X X"])
     assert scores == {"accuracy": pytest.approx(75 if form == "labelled" else 100 * 4 / 7)}
-    shown = GLANCES[form](model, valid, tokenizers, config, torch.device("cpu")).show([], answers)
+    shown = SAMPLES[SHAPE_OF[form]](model, valid, tokenizers, config, torch.device("cpu")).show([], answers)
     assert shown[0].splitlines() == (
         ["  text    fine", "  label   very good", "  output  bad"]
         if form == "labelled"

@@ -1,4 +1,4 @@
-"""What `seqloom info` tells of a folder, without a model in it: facts, settings and the header of the weights."""
+"""What `seqloom info` shows of a folder without loading the model: facts, settings and the header of the weights."""
 
 import json
 
@@ -8,6 +8,7 @@ from safetensors.numpy import save_file
 
 from seqloom.config import dump_config, load_config
 from seqloom.errors import ModelError
+from seqloom.text.learn import learn_tokenizer
 from seqloom.workflows.info import check_golden, describe, render
 
 FACTS = {
@@ -26,6 +27,7 @@ def folder(tmp_path):
     config = load_config(overrides=["model.kind=rnn", "model.cell=lstm", "model.layers=1", "data.source_lang=en"])
     (tmp_path / "config.toml").write_text(dump_config(config), "utf-8")
     write_facts(tmp_path, finished=False)
+    learn_tokenizer("char", ["ab"], 300).save(tmp_path / "tokenizer" / "tokenizer.json")
     return tmp_path
 
 
@@ -35,10 +37,10 @@ def write_facts(folder, **more) -> None:
 
 def test_an_unfinished_run_says_how_to_go_on(folder):
     about = describe(folder)
-    assert (about["step"], about["finished"]) == (40, False)
-    assert "weight_file" not in about
+    assert (about.facts.step, about.facts.finished) == (40, False)
+    assert "weight_file" not in about.to_json()
     text = render(folder, about)
-    assert "40 updates, not finished: the same `seqloom train` goes on" in text
+    assert "40 updates, not finished: the same `seqloom train` continues it" in text
     assert "none yet" in text
 
 
@@ -46,9 +48,10 @@ def test_a_finished_one_tells_all(folder):
     write_facts(folder, finished=True, weights="average", source_lang="en", target_lang="fr")
     save_file({"a": np.zeros((3, 4), np.float32), "b": np.zeros(5, np.float32)}, folder / "model.safetensors")
     about = describe(folder)
-    assert about["weight_file"]["tensors"] == {"a": [3, 4], "b": [5]}
-    assert about["weight_file"]["bytes"] == (folder / "model.safetensors").stat().st_size
-    assert about["config"]["model"]["cell"] == "lstm"
+    document = about.to_json()
+    assert document["weight_file"]["tensors"] == {"a": [3, 4], "b": [5]}
+    assert document["weight_file"]["bytes"] == (folder / "model.safetensors").stat().st_size
+    assert document["config"]["model"]["cell"] == "lstm"
     text = render(folder, about)
     for said in ("rnn, cell lstm, attention additive, 1 layer, width 256", "en -> fr", "17", "40 updates\n"):
         assert said in text
@@ -57,7 +60,14 @@ def test_a_finished_one_tells_all(folder):
 
 
 def test_one_object_that_json_can_hold(folder):
-    assert json.loads(json.dumps(describe(folder)))["data_hash"] == FACTS["data_hash"]
+    assert json.loads(json.dumps(describe(folder).to_json()))["data_hash"] == FACTS["data_hash"]
+
+
+def test_what_a_newer_version_added_is_shown_as_it_is(folder):
+    write_facts(folder, finished=False, mood={"good": [1, 2]})
+    document = describe(folder).to_json()
+    assert list(document) == [*FACTS, "finished", "mood", "bytes", "config"]
+    assert document["mood"] == {"good": [1, 2]}
 
 
 def test_finished_without_weights_is_no_model(folder):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seqloom.evaluate.label_report import (
+from seqloom.evaluation.label_report import (
     Mistake,
     macro_f1,
     make_label_report,
@@ -42,7 +42,7 @@ def test_one_tag_a_word() -> None:
     assert report.scores["new_words"].score == pytest.approx(100 / 3)
     assert report.scores["macro_f1"].score == pytest.approx(100 * (1 + 2 / 4 + 2 / 4) / 3)
     assert report.places == 6
-    assert report.warnings == ["3 texts are few: the intervals are rough, and no small difference can be shown."]
+    assert report.warnings == ["Only 3 texts: the intervals are rough, and small differences cannot be detected."]
 
 
 def test_texts_are_resampled_and_not_their_words() -> None:
@@ -103,15 +103,15 @@ def test_the_report_as_json_and_as_a_text() -> None:
     found = json.loads(json.dumps(report.to_json()))
     assert found["accuracy"]["score"] == 80 and found["params"] == 7 and found["labels"][0]["label"] == "pos"
     text = report.render()
-    for said in ("100 texts", "accuracy (+)", "80.00", "macro F1 (+)", "pos", "wanted \\ said", "twin", "+0.00"):
+    for said in ("100 texts", "accuracy (+)", "80.00", "macro F1 (+)", "pos", "correct \\ predicted", "twin", "+0.00"):
         assert said in text
-    assert "line 3 (98%): pos, want neg\n    a dull film" in text
+    assert "line 3 (98%): predicted pos, correct neg\n    a dull film" in text
 
 
 def test_many_labels_are_cut_short_in_the_text_alone() -> None:
     labels = [[f"l{n:02}"] for n in range(60)]
     report = make_label_report("classify", labels, labels)
-    assert len(report.labels) == 60 and "and 20 rarer ones (--json tells all)" in report.render()
+    assert len(report.labels) == 60 and "and 20 rarer labels (--json lists all)" in report.render()
 
 
 def test_a_mean_of_nothing_is_nothing() -> None:

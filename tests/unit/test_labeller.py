@@ -77,7 +77,8 @@ def test_probabilities_sum_to_one_and_a_batch_changes_nothing(kind, make_folder)
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"), [("abc", "want a list of texts"), (["ab\ud83d"], "lone surrogate"), ([7], "want text, got int")]
+    ("texts", "said"),
+    [("abc", "want a list of texts"), (["ab\ud83d"], "lone surrogate"), ([7], r"want text, got \d+ \(int\)")],
 )
 def test_probabilities_of_what_is_no_text(texts, said, make_folder) -> None:
     with pytest.raises(UsageError, match=said):
@@ -151,7 +152,7 @@ def test_the_n_best_labels_with_their_log_probabilities(make_folder) -> None:
     ],
 )
 def test_what_is_for_search_is_refused(call, option, make_folder) -> None:
-    with pytest.raises(UsageError, match="trained to tag, which knows no search") as caught:
+    with pytest.raises(UsageError, match="trained for 'tag' and uses no search") as caught:
         call(Labeller.load(make_folder("tag", "model.kind=rnn")))
     assert str(caught.value).startswith(option)
 
@@ -161,9 +162,9 @@ def test_a_folder_is_opened_for_what_it_was_trained_to_do(make_folder, tiny_mode
     kinds = {task: type(load_answering([folder])).__name__ for task, folder in folders.items()}
     assert kinds == {"classify": "Labeller", "tag": "Labeller", "masked": "GapFiller"}
     assert type(load_answering([tiny_model])).__name__ == "Translator"
-    with pytest.raises(UsageError, match="only models that write"):
+    with pytest.raises(UsageError, match="only models that translate"):
         load_answering([folders["tag"], folders["classify"]])
-    with pytest.raises(UsageError, match="a model of the task tag; it writes no text"):
+    with pytest.raises(UsageError, match="trained for 'tag'; it writes no text"):
         Translator.load(folders["tag"])
     assert type(seqloom.load(folders["tag"])).__name__ == "Labeller"
     assert load_answering([folders["tag"]]).translate("the cat").count(" ") == 1
@@ -198,9 +199,9 @@ def test_a_word_in_the_middle_becomes_a_gap(text, asked) -> None:
 
 
 def test_a_model_for_something_else_is_refused(make_folder) -> None:
-    with pytest.raises(UsageError, match="a model to masked; want one to classify or tag"):
+    with pytest.raises(UsageError, match="trained for 'masked'; Labeller needs one for 'classify' or 'tag'"):
         Labeller.load(make_folder("masked", "model.kind=rnn"))
-    with pytest.raises(UsageError, match="a model to tag; want one to masked"):
+    with pytest.raises(UsageError, match="trained for 'tag'; GapFiller needs one for 'masked'"):
         GapFiller.load(make_folder("tag", "model.kind=rnn"))
 
 
@@ -210,3 +211,53 @@ def test_a_label_that_is_all_but_impossible_has_a_finite_score(make_folder) -> N
         labeller.model.output.bias[FIRST_WORD] = 500.0
     ((first, *_, last),) = labeller.hypotheses(["the cat"], n_best=3)
     assert first.score == 0 and -100 < last.score < -80
+
+
+def test_the_n_best_fillings_are_the_likeliest_of_all(make_folder) -> None:
+    """Two gaps, every pair of tokens tried: the probability of a filling is the product over its gaps."""
+    filler = GapFiller.load(make_folder("masked", "model.kind=transformer", "data.max_tokens=30", tokenizer="word"))
+    ids, gaps = filler.with_gaps("the ___ sat ___")
+    ((first, second),) = filler.read([ids], [[place + 1 for place in gaps]])
+    products = np.log(np.outer(first, second))
+    wanted = np.sort(products.ravel())[::-1][:7]
+    (ranked,) = filler.hypotheses(["the ___ sat ___"], n_best=7)
+    assert [answer.log_prob for answer in ranked] == pytest.approx(wanted, abs=1e-4)
+    assert [answer.score for answer in ranked] == pytest.approx(wanted / 2, abs=1e-4)
+    assert len({answer.text for answer in ranked}) == 7
+    words = filler.tokenizers.source.decode
+    row, column = np.unravel_index(products.argmax(), products.shape)
+    assert ranked[0].text == f"the {words([row + FIRST_WORD])} sat {words([column + FIRST_WORD])}"
+    assert filler.fill(["the ___ sat ___"]) == [ranked[0].text]
+    assert [len(found) for found in filler.hypotheses(["no gap", "a ___"], n_best=10**6)] == [1, len(first)]
+    assert filler.translate(["  ", "no gap"]) == ["  ", "no gap"]
+
+
+def test_the_command_ranks_fillings(seqloom, make_folder) -> None:
+    folder = make_folder("masked", "model.kind=transformer", "data.max_tokens=30", tokenizer="word")
+    done = seqloom("translate", folder, "--n-best", "3", "--scores", stdin="the ___ sat\nno gap\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [line for line, _, _ in rows] == ["1", "1", "1", "2"]
+    scores = [float(score) for _, score, _ in rows[:3]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(text.startswith("the ") and text.endswith(" sat") for _, _, text in rows[:3])
+    assert rows[3][2] == "no gap"
+
+
+@pytest.mark.parametrize("task", ["classify", "tag", "masked"])
+def test_a_reader_as_a_plain_module(task, make_folder) -> None:
+    """Its logits are those behind the probabilities of the labels; a loss on them reaches every weight."""
+    model = seqloom.load(make_folder(task, "model.kind=transformer"))
+    (ids,) = model.module.batch(["the cat", "a dog"])
+    logits = model.module(ids)
+    places = 1 if task == "classify" else ids.shape[1]
+    assert logits.shape == (2, places, len(model.tokenizers.target))
+    (wanted,) = model.read([model.pieces(["the cat"])[0].ids])
+    own = logits[0, : len(wanted), FIRST_WORD:].softmax(-1)
+    torch.testing.assert_close(own, wanted, atol=1e-5, rtol=1e-4)
+    logits.sum().backward()
+    assert all(weights.grad is not None for weights in model.module.parameters())
+    with pytest.raises(UsageError, match=r"wants module\(ids\)"):
+        model.module(ids, ids)
+    assert "module" in dir(model) and "read" not in dir(model)
+    assert list(model.translate(iter(["the cat"]))) == [model.translate("the cat")]

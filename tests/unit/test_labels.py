@@ -1,4 +1,4 @@
-"""Labels as a vocabulary: every one that the data has, as it is written."""
+"""Labels as a vocabulary: every label of the data, exactly as written."""
 
 import pytest
 from hypothesis import given

@@ -1,37 +1,26 @@
 """The ladder's parts: which rungs, compared with which, how the report is put together and drawn."""
 
+import dataclasses
 import json
 import math
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
-from seqloom.config import dump_config, load_config
-from seqloom.decode.options import SearchOptions
+from seqloom.config.recipes import find_recipe
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
-from seqloom.evaluate.ladder_pages import Heading, Picture, Table, Text, to_html, to_markdown
-from seqloom.evaluate.ladder_papers import PUBLISHED
-from seqloom.evaluate.ladder_tables import (
-    CHOSEN_BY_TEST,
-    PAPERS,
-    cost_table,
-    length_table,
-    main_metric,
-    make_blocks,
-    published_beside,
-    recipe_table,
-    step_table,
-    title_of,
-)
-from seqloom.evaluate.metrics import measure
-from seqloom.evaluate.significance import compare
-from seqloom.evaluate.testset import Item
 from seqloom.explain.charts import Bar, can_draw, draw_bars, draw_lines
-from seqloom.workflows import ladder_charts, ladder_machine, ladder_scores
-from seqloom.workflows.ladder_charts import draw_charts, length_lines
-from seqloom.workflows.ladder_report import (
+from seqloom.ladder import charts as ladder_charts
+from seqloom.ladder import report as ladder_report
+from seqloom.ladder import scores as ladder_scores
+from seqloom.ladder.charts import draw_charts, length_lines
+from seqloom.ladder.document import Failed, LengthBucket, Waiting, to_text
+from seqloom.ladder.pages import Heading, Picture, Table, Text, to_html, to_markdown
+from seqloom.ladder.papers import PUBLISHED
+from seqloom.ladder.report import (
     Ladder,
     as_bytes,
     chosen_by_test,
@@ -40,49 +29,27 @@ from seqloom.workflows.ladder_report import (
     gather_warnings,
     unequal_shares,
 )
-from seqloom.workflows.ladder_rungs import RUNGS, Rung, choose_rungs, step_before
-from seqloom.workflows.ladder_scores import TestSet as Sentences
-from seqloom.workflows.ladder_scores import differences, read_scores, score_rung
-from seqloom.workflows.recipes import find_recipe
+from seqloom.ladder.rungs import RUNGS, Rung, choose_rungs, step_before
+from seqloom.ladder.scores import TestSet as Sentences
+from seqloom.ladder.scores import choose_metric, differences, read_scores, score_rung
+from seqloom.ladder.tables import (
+    CHOSEN_BY_TEST,
+    PAPERS,
+    cost_table,
+    length_table,
+    make_blocks,
+    published_beside,
+    recipe_table,
+    step_table,
+    title_of,
+)
+from seqloom.metrics.measures import measure
+from seqloom.metrics.significance import compare
+from seqloom.metrics.testset import Item
+from tests.ladder_documents import document, row, settle, step
 
 NAMES = [rung.name for rung in RUNGS]
-BPE = {"tokenizer": "bpe", "vocab_size": 6000, "joint": True, "target_tokenizer": "same", "target_vocab_size": 0}
 SOUNDS = {"tokenizer": "char", "vocab_size": 287, "joint": False, "target_tokenizer": "word", "target_vocab_size": 43}
-
-
-def found(score):
-    return {"score": score, "low": score - 1, "high": score + 1, "signature": "sig"}
-
-
-def row(name, family="attention", bleu=20.0, unit="words", loss=2.0, penalty=1.2, **more):
-    buckets = [
-        {"unit": unit, "least": 1, "most": 5, "sentences": 30, "bleu": bleu + 1, "chrf": 40.0, "exact_match": 70.0},
-        {"unit": unit, "least": 6, "most": None, "sentences": 4, "bleu": bleu - 1, "chrf": 40.0, "exact_match": 50.0},
-    ]
-    report = {name: found(bleu) for name in ("bleu", "chrf", "exact_match", "token_error_rate")}
-    report |= {"by_length": buckets, "sentences_per_second": 30.0, "search": {"beam": 5, "length_penalty": penalty}}
-    return {
-        "name": name, "family": family, "recipe": f"ladder/{name}", "summary": "what it is", "status": "done",
-        "params": 1_250_000, "minutes": 20.1, "step": 900, "epoch": 3, "tokens_per_second": 1500.0, "valid_loss": loss,
-        "weights": "average", "threads": 2, "precision": "float32", "tokenizer": BPE, "against": None, "mfu": 0.25,
-        "languages": ["en", "de"], "curve": [[1.0, 4.0], [2.0, loss]], "beam": report, "greedy": report, **more,
-    }  # fmt: skip
-
-
-MACHINE = {"cpu": "Processor 9", "cores": 2, "torch": "2.13.0", "python": "3.12.1"}
-
-
-def document(*rows, warnings=None):
-    return {
-        "format": 1, "version": "1", "pairs": "train.tsv", "valid": None, "test": "test.tsv", "sentences": 34,
-        "budget_seconds": 1200.0, "seed": 1, "rungs": list(rows), "warnings": warnings or {}, "machine": MACHINE,
-        "published": [asdict(one) for one in PUBLISHED],
-    }  # fmt: skip
-
-
-def step(name, difference, p_value):
-    changed = {"model.cell": ["lstm", "gru"], "model.layers": [1, 2]} if difference > 1 else {}
-    return {"rung": name, "differences": {"bleu": {"difference": difference, "p_value": p_value}}, "changed": changed}
 
 
 def test_all_rungs_in_the_order_of_history_each_a_recipe():
@@ -102,7 +69,7 @@ def test_some_rungs_and_files_of_ones_own():
     "names", ["", ",", "rnn,rnn", "rnn,a/rnn.toml", "tokenizer.toml", "lock.toml", "a/report.json.toml"]
 )
 def test_rungs_that_cannot_each_have_a_folder_are_refused(names):
-    with pytest.raises(UsageError, match="each is a folder"):
+    with pytest.raises(UsageError, match="each is the name of a folder"):
         choose_rungs(names)
 
 
@@ -117,9 +84,12 @@ def test_a_step_is_measured_against_what_it_grew_out_of():
 
 def test_every_published_row_stands_beside_a_rung():
     assert {row.rung for row in PUBLISHED} <= set(NAMES)
-    assert "26.75: RNNsearch-50 (WMT14 en-fr)" in published_beside(document(), "rnnsearch-additive")
-    assert published_beside(document(), "rnnsearch-dot") == ""
-    older = {**document(), "published": [{**asdict(PUBLISHED[0]), "system": "LSTM", "bleu": 25.5}]}
+    french = document(row("lstm", languages=["en", "fr"]))
+    assert "26.75: RNNsearch-50 (WMT14 en-fr)" in published_beside(french, "rnnsearch-additive")
+    assert "WMT14 en-fr" not in published_beside(document(row("lstm")), "rnnsearch-additive")  # that one is en -> de
+    assert published_beside(french, "rnnsearch-dot") == ""
+    other = dataclasses.replace(PUBLISHED[0], system="LSTM", bleu=25.5)
+    older = msgspec.structs.replace(french, published=[other])
     assert published_beside(older, "lstm") == "25.5: LSTM (WMT14 en-fr)"  # the document's, not today's
 
 
@@ -136,17 +106,15 @@ def test_the_name_of_a_published_system_stands_alone():
 def test_what_is_said_of_the_papers_holds_beside_a_ladder_on_the_same_data():
     assert {"Multi30k en-de", "WMT14 en-fr"} <= {one.data for one in PUBLISHED}
     assert "other data" not in PAPERS
-    assert "on the data named in its row" in PAPERS
+    assert "on the data named in each row" in PAPERS
     assert PAPERS in to_markdown("x", make_blocks(document(row("lstm")), []))
-    assert step_table(document(row("lstm"))).head[-1] == "published"
+    assert step_table(document(row("luong"))).head[-1] == "published"
 
 
 def test_every_rule_of_the_search_is_told():
+    search = {"beam": 5, "length_penalty": 1.2, "min_length": 9, "no_repeat_ngram": 2}
     strict = row("lstm")
-    strict["beam"] = {
-        **strict["beam"],
-        "search": {"beam": 5, "length_penalty": 1.2, "min_length": 9, "no_repeat_ngram": 2},
-    }
+    strict = msgspec.structs.replace(strict, beam=msgspec.structs.replace(strict.beam, search=search))
     shown = to_markdown("x", make_blocks(document(strict, row("gru")), []))
     assert "Beam 5, length penalty 1.2, at least 9 tokens, no 2 tokens in a row twice (lstm)." in shown
 
@@ -162,7 +130,7 @@ def test_a_test_set_that_weights_were_chosen_by_is_told():
     for valid, told in ((None, False), ("valid/test.tsv", False), ("./test.tsv", True), ("x.en,x.de", False)):
         about = Ladder(Path("out"), [], "train.tsv", valid, Sentences("test.tsv", [], ""), 60.0, 1)
         assert chosen_by_test(about) == told
-        shown = to_markdown("x", make_blocks(document(row("lstm")) | {"chosen_by_test": told}, []))
+        shown = to_markdown("x", make_blocks(msgspec.structs.replace(document(row("lstm")), chosen_by_test=told), []))
         assert (CHOSEN_BY_TEST in shown) == told
 
 
@@ -185,8 +153,8 @@ def test_the_main_table_tells_steps_failures_and_papers():
         row("lstm", bleu=20.0),
         row("gru", bleu=22.5, against=step("lstm", 2.5, 0.001)),
         row("rnnsearch-dot", bleu=22.6, against=step("gru", 0.1, 0.4)),
-        {"name": "luong", "status": "failed", "reason": "it diverged", "recipe": "x", "summary": "y"},
-        {"name": "transformer", "status": "waiting", "recipe": "x", "summary": "y"},
+        Failed(name="luong", family="attention", recipe="x", summary="y", reason="it diverged"),
+        Waiting(name="transformer", family="Transformer", recipe="x", summary="y"),
     ]
     table = step_table(document(*rows))
     cells = {line[0]: dict(zip(table.head, line, strict=True)) for line in table.rows}
@@ -196,7 +164,8 @@ def test_the_main_table_tells_steps_failures_and_papers():
     assert (cells["rnnsearch-dot"]["step: BLEU"], cells["rnnsearch-dot"]["p"]) == ("+0.10 against gru", "0.400")
     assert (cells["lstm"]["step: BLEU"], cells["lstm"]["p"]) == ("-", "-")
     assert cells["lstm"]["parameters"] == "1.2M"
-    assert cells["lstm"]["published"] == "26.17: LSTM, 4 layers of 1000 (WMT14 en-fr)"
+    assert cells["luong"]["published"].startswith("16.8: global attention (WMT14 en-de); 18.1: ")
+    assert cells["lstm"]["published"] == "-"
     assert cells["lstm"]["target tokens/s"] == "1,500"
     assert (cells["luong"]["step: BLEU"], cells["luong"]["p"]) == ("failed: it diverged", "-")
     assert table.head.index("step: BLEU") in table.texts  # words stand to the left
@@ -206,13 +175,14 @@ def test_the_main_table_tells_steps_failures_and_papers():
     text = to_markdown("x", make_blocks(document(*rows), []))
     assert "transformer still to come" in text
     assert (
-        "20 minutes a rung, seed 1, 2 threads, products in float32, one tokenizer for all (bpe, 6,000 tokens)." in text
+        "20 minutes per rung, seed 1, 2 threads, products in float32, one tokenizer for all (bpe, 6,000 tokens)."
+        in text
     )
     assert title_of(document(*rows)) == "The ladder, en -> de"
 
 
 def test_a_report_without_any_rung_has_its_pages_too():
-    waiting = {"name": "rnn", "status": "waiting", "recipe": "ladder/rnn", "summary": "s", "family": "f"}
+    waiting = Waiting(name="rnn", recipe="ladder/rnn", summary="s", family="f")
     empty = document(waiting)
     assert "rnn still to come" in to_html(title_of(empty), make_blocks(empty, []), {})
     assert draw_charts(empty) == {}
@@ -229,13 +199,14 @@ def test_a_note_names_its_rungs_unless_it_is_about_all():
 
 
 def test_warnings_are_kept_by_rung():
-    scores = {"lstm": {"beam": {"warnings": []}}, "gru": {"beam": {"warnings": ["seen"]}}}
+    scores = {name: SimpleNamespace(beam=SimpleNamespace(warnings=[])) for name in ("lstm", "gru", "slow")}
+    scores["gru"].beam.warnings = ["seen"]
     assert gather_warnings([row("lstm"), row("gru")], scores) == {"gru": ["seen"]}
-    scores["slow"] = {"beam": {"warnings": ["seen"]}}
+    scores["slow"].beam.warnings = ["seen"]
     told = gather_warnings([row("lstm"), row("gru"), row("slow", mfu=0.05)], scores)
     assert list(told) == ["gru", "slow"]
     assert told["slow"][0] == "seen"
-    assert "other work on the machine" in told["slow"][1]
+    assert "Other work on the machine" in told["slow"][1]
 
 
 def test_a_rung_that_had_far_less_of_the_machine_than_its_family_is_told():
@@ -244,8 +215,8 @@ def test_a_rung_that_had_far_less_of_the_machine_than_its_family_is_told():
     rows += [row("lstm", family="fixed vector", mfu=0.6), row("older", mfu=None)]  # nothing to compare with
     told = unequal_shares(rows)
     assert list(told) == ["gaussian", "luong"]
-    assert "it used 15.0% of the machine's peak (MFU), and the median of its family (attention) is 29.0%" in str(told)
-    assert "probably took time from it," in told["gaussian"][0]
+    assert "it used 15.0% of the machine's peak (MFU); the median of its family (attention) is 29.0%" in str(told)
+    assert "probably took time from it, so" in told["gaussian"][0]
     assert "probably took time from the others," in told["luong"][0]
     table = cost_table(document(*rows))
     assert [line[table.head.index("MFU")] for line in table.rows][:2] == ["30.0%", "28.0%"]
@@ -263,26 +234,43 @@ def test_the_legend_tells_the_search_and_the_machine():
 
 
 def test_a_processor_without_a_name_is_told_by_its_architecture(tmp_path, monkeypatch):
-    monkeypatch.setattr(ladder_machine, "CPU_FACTS", tmp_path / "cpuinfo")
+    monkeypatch.setattr(ladder_report, "CPU_FACTS", tmp_path / "cpuinfo")
     monkeypatch.setattr("platform.processor", lambda: "")
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert ladder_machine.cpu_name() == "aarch64"
+    assert ladder_report.cpu_name() == "aarch64"
     (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Processor 9\n", "utf-8")
-    assert ladder_machine.cpu_name() == "Processor 9"
-    assert set(ladder_machine.describe_machine()) == set(MACHINE)
+    assert ladder_report.cpu_name() == "Processor 9"
+    assert ladder_report.find_machine().cpu == "Processor 9"
 
 
 def test_single_words_are_judged_by_exact_match():
-    words = document(row("lstm", unit="letters", tokenizer=SOUNDS))
+    words = document(row("lstm", unit="letters", tokenizer=SOUNDS), metric="exact_match")
     assert "(char, 287 tokens; the target's: word, 43)" in to_markdown("x", make_blocks(words, []))
-    assert main_metric(words) == "exact_match"
-    assert step_table(words).head[5:7] == ["exact match (95 %)", "token error rate (95 %)"]
-    assert main_metric(document(row("lstm"))) == "bleu"
-    assert main_metric(document(row("lstm", unit="characters"))) == "bleu"  # sentences of a script without blanks
+    assert step_table(words).head[5:9] == [
+        "exact match (95 %)",
+        "token error rate (95 %)",
+        "chrF (95 %)",
+        "step: exact match",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "metric"),
+    [
+        ("24 janv 84", "1984-01-24", "exact_match"),  # fewer words than BLEU counts in a row
+        ("three words here", "trois mots", "exact_match"),
+        ("tomato", "T AH M EY T OW", "exact_match"),  # single words
+        ("A man in a hat.", "Ein Mann mit einem Hut.", "bleu"),
+        ("A man in a hat.", "戴帽子的男人", "bleu"),  # a script without spaces
+        ("戴帽子的男人", "A man in a hat.", "bleu"),
+    ],
+)
+def test_the_data_choose_what_rungs_are_compared_by(source, target, metric):
+    assert choose_metric(Sentences("t", [Item((1,), source, (target,))] * 3, "h")) == metric
 
 
 def test_single_words_are_judged_by_exact_match_by_length_too(monkeypatch):
-    words = document(row("lstm", unit="letters"))
+    words = document(row("lstm", unit="letters"), metric="exact_match")
     assert length_table(words).rows == [["lstm", "70.00", "50.00"]]
     text = to_markdown("x", make_blocks(words, ["scores-by-length.png"]))
     assert "## exact match by source length" in text
@@ -296,11 +284,15 @@ def test_single_words_are_judged_by_exact_match_by_length_too(monkeypatch):
 
 def test_exact_match_by_length_is_that_of_the_outputs():
     items = [Item((n,), source, (source.upper(),)) for n, source in enumerate(("ab", "cd", "abcdef", "ghijkl"))]
-    known = [{"least": 1, "most": 4, "bleu": 0.0}, {"least": 5, "most": 6, "bleu": 0.0}]
-    found = {"outputs": ["AB", "CD", "ABCDEF", "wrong"], "by_length": known}
+    known = [
+        LengthBucket(unit="letters", least=least, most=most, sentences=2, bleu=0.0, chrf=0.0)
+        for least, most in ((1, 4), (5, 6))
+    ]
+    outputs = ["AB", "CD", "ABCDEF", "wrong"]
+    found = msgspec.structs.replace(row("lstm").beam, outputs=outputs, by_length=known)
     told = exact_by_length(found, Sentences("t.tsv", items, "h" * 64))
-    assert [bucket["exact_match"] for bucket in told] == [100.0, 50.0]
-    assert [(bucket["least"], bucket["most"]) for bucket in told] == [(1, 4), (5, 6)]
+    assert [bucket.exact_match for bucket in told] == [100.0, 50.0]
+    assert [(bucket.least, bucket.most) for bucket in told] == [(1, 4), (5, 6)]
 
 
 def test_bleu_by_length_names_the_sentences_of_each_group():
@@ -338,7 +330,7 @@ def rung_folder(tmp_path, monkeypatch):
 
     def translate(translator, items, beam, say):
         calls.append(beam)
-        search = asdict(SearchOptions(beam, length_penalty=translator.config.decode.length_penalty))
+        search = SearchRequest(beam=beam, length_penalty=translator.config.decode.length_penalty).filled().facts()
         return SimpleNamespace(texts=[f"{item.references[0]} {beam}" for item in items], seconds=0.5, search=search)
 
     tokenizers = SimpleNamespace(source=SimpleNamespace(encode_batch=lambda texts: [[5] for _ in texts]))
@@ -357,10 +349,6 @@ def rung_folder(tmp_path, monkeypatch):
     return tmp_path, calls
 
 
-def settle(folder, *settings):
-    (folder / "config.toml").write_text(dump_config(load_config(None, ["data.target_lang=de", *settings])), "utf-8")
-
-
 SENTENCES = Sentences(
     "t.tsv", [Item((n,), f"word {n}", (f"das Wort ist {n} und {n * n} mal",)) for n in range(12)], "h" * 64
 )
@@ -370,11 +358,12 @@ def test_the_same_weights_are_translated_once(rung_folder):
     folder, calls = rung_folder
     first = score_rung(folder, SENTENCES, print)
     assert calls == [5, 1]
-    assert first["beam"]["outputs"][2] == "das Wort ist 2 und 4 mal 5"
-    assert first["seen_in_training"] == 3
-    assert any("also in the training data" in text for text in first["beam"]["warnings"])
-    assert any("longer than the model is used to" in text for text in first["beam"]["warnings"])
-    assert score_rung(folder, SENTENCES, print) == json.loads((folder / "scores.json").read_text("utf-8"))
+    assert first.beam.outputs[2] == "das Wort ist 2 und 4 mal 5"
+    assert first.seen_in_training == 3
+    assert any("also in the training data" in text for text in first.beam.warnings)
+    assert any("longer than the model is used to" in text for text in first.beam.warnings)
+    assert to_text(score_rung(folder, SENTENCES, print)) == (folder / "scores.json").read_text("utf-8")
+    assert first == read_scores(folder)
     assert calls == [5, 1]
 
 
@@ -421,7 +410,7 @@ def test_the_speed_of_a_run_is_the_median_and_its_curve_that_of_validation(tmp_p
     told = describe_run(tmp_path)
     assert told["tokens_per_second"] == 120.0
     assert told["mfu"] == pytest.approx(0.35)
-    assert told["curve"] == [[0.5, 3.5], [1.0, 2.5]]
+    assert told["curve"] == [(0.5, 3.5), (1.0, 2.5)]
     assert (told["minutes"], told["params"], told["threads"], told["languages"]) == (1.5, 7, 2, ["en", "de"])
     (tmp_path / "metrics.jsonl").write_text("", "utf-8")
     for _ in ("empty", "deleted"):
@@ -436,7 +425,7 @@ def test_a_loss_that_overflowed_is_a_dash_and_no_obstacle():
     told = document(row("rnn", family="fixed vector", loss=None, curve=[]), row("lstm", family="fixed vector"))
     assert [cells[4] for cells in step_table(told).rows] == ["-", "2.000"]
     assert [cells[4] for cells in cost_table(told).rows] == ["-", "7.39"]
-    assert [*length_lines(told["rungs"], "bleu")] == ["fixed vector: lstm"]
+    assert [*length_lines(told.rungs, "bleu")] == ["fixed vector: lstm"]
     assert draw_charts(told)
 
 
@@ -444,19 +433,22 @@ def test_differences_are_those_of_the_paired_test_and_kept_until_the_other_chang
     folder, _ = rung_folder
     scores = score_rung(folder, SENTENCES, print)
     wrong = ["das Wort ist nicht da"] * len(SENTENCES.items)
-    others = {**scores, "weights": "w", "beam": {**scores["beam"], "outputs": wrong}}
+    change = msgspec.structs.replace
+    others = change(scores, weights="w", beam=change(scores.beam, outputs=wrong))
     got = differences(folder, scores, "lstm", others, SENTENCES)
-    ours, theirs = (measure(one["beam"]["outputs"], SENTENCES.references, "de") for one in (scores, others))
+    ours, theirs = (measure(one.beam.outputs, SENTENCES.references, "de") for one in (scores, others))
     wanted = compare(ours, theirs)
-    assert got["bleu"]["difference"] == pytest.approx(wanted["bleu"].difference)
-    assert got["chrf"]["p_value"] == pytest.approx(wanted["chrf"].p_value)
-    assert read_scores(folder)["against"]["rung"] == "lstm"
+    assert got["bleu"].difference == pytest.approx(wanted["bleu"].difference)
+    assert got["chrf"].p_value == pytest.approx(wanted["chrf"].p_value)
+    assert read_scores(folder).against.rung == "lstm"
     monkeypatch.setattr(ladder_scores, "compare", lambda *_: {})
     assert differences(folder, scores, "lstm", others, SENTENCES) == got
-    assert differences(folder, scores, "lstm", {**others, "weights": "v"}, SENTENCES) == {}
+    old = change(scores, against=change(scores.against, method=1))
+    assert differences(folder, old, "lstm", others, SENTENCES) == {}  # p-values of an earlier method
+    assert differences(folder, scores, "lstm", change(others, weights="v"), SENTENCES) == {}
     assert differences(folder, scores, "gru", others, SENTENCES) == {}
     monkeypatch.setattr(ladder_scores, "compare", compare)
-    searched = {**others, "beam": {**others["beam"], "search": {"length_penalty": 0.5}}}
+    searched = change(others, beam=change(others.beam, search={"length_penalty": 0.5}))
     assert differences(folder, scores, "gru", searched, SENTENCES) == got
 
 

@@ -1,11 +1,11 @@
-"""What --set may not make the same in all rungs, and where rungs of earlier calls stand in the report."""
+"""What --set may not make equal in all rungs, and the order of rungs from earlier calls in the report."""
 
 import pytest
 
 from seqloom.errors import UsageError
-from seqloom.workflows.ladder_finished import in_order
-from seqloom.workflows.ladder_rungs import RUNGS, choose_rungs
-from seqloom.workflows.ladder_settings import refuse_one_idea_for_all
+from seqloom.ladder.finished import in_order
+from seqloom.ladder.rungs import RUNGS, choose_rungs
+from seqloom.ladder.settings import refuse_one_idea_for_all
 
 RUNG_OF = {rung.name: rung for rung in RUNGS}
 

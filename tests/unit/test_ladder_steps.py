@@ -3,9 +3,9 @@
 import pytest
 
 from seqloom.config import Config, load_config
-from seqloom.workflows.ladder_rungs import RUNGS
-from seqloom.workflows.recipes import find_recipe
-from seqloom.workflows.resume import flatten
+from seqloom.config.recipes import find_recipe
+from seqloom.ladder.rungs import RUNGS
+from seqloom.training.resume import flatten
 
 FIRST = {  # settings of the rung at the bottom that are not the default
     "text.tokenizer": "bpe", "text.vocab_size": 4000, "text.joint": True,

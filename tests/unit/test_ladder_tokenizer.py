@@ -8,9 +8,9 @@ import pytest
 from seqloom.config import Config, load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import ModelError, UsageError
+from seqloom.ladder import tokenizer as ladder_tokenizer
+from seqloom.ladder.tokenizer import make_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.workflows import ladder_tokenizer
-from seqloom.workflows.ladder_tokenizer import make_tokenizer
 
 WORDS = ("text.tokenizer=word", "text.vocab_size=50")
 

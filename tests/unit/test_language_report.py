@@ -1,4 +1,4 @@
-"""Perplexity and bits a character from what each line cost, with an interval over blocks of lines."""
+"""Perplexity and bits per character from the loss of each line, with an interval over blocks of lines."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from seqloom.evaluate.language_report import LanguageReport, add_up_blocks, compare_costs, estimate_costs
+from seqloom.evaluation.language_report import LanguageReport, add_up_blocks, compare_costs, estimate_costs
 
 
 def test_scores_are_their_formulas() -> None:
@@ -48,7 +48,7 @@ def test_a_report_for_people_and_for_programs() -> None:
     report = LanguageReport(about, scores, {}, ["mind the gap"])
     assert "a.txt: 2 lines, 60 characters, 15 tokens" in report.render()
     assert "before each" not in report.render() and "\nmind the gap" in report.render()
-    assert "at least 8 tokens before each" in LanguageReport(about, scores, scores, []).render()
+    assert "at least 8 tokens of context each" in LanguageReport(about, scores, scores, []).render()
     told = report.to_json()
     assert told["perplexity"]["score"] == pytest.approx(math.exp(40 / 15)) and told["with_context"] == {}
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from seqloom.config import load_config
-from seqloom.data.windows import Windows
+from seqloom.data.language_windows import Windows
 from seqloom.errors import UsageError
 from seqloom.models.api import LanguageModel
 from seqloom.models.build import build_model
@@ -84,10 +84,10 @@ def test_what_is_carried_goes_through_a_checkpoint(tokens: Tensor) -> None:
     assert len(saved) == 4  # h and c of two layers
     want = task.loss(model, cut(tokens, 4, 8)).nll
     _, other = make(*RNN)
-    other.carry_on(saved)
+    other.restore_carried(saved)
     assert other.carried() == saved  # a stop before the next step loses nothing
     assert torch.equal(other.loss(model, cut(tokens, 4, 8)).nll, want)
-    other.carry_on(saved)
+    other.restore_carried(saved)
     fresh = other.loss(model, cut(tokens, 0, 4)).nll  # the next epoch does not begin with it
     assert torch.equal(fresh, make(*RNN)[1].loss(model, cut(tokens, 0, 4)).nll)
 
@@ -113,7 +113,7 @@ def test_settings_that_do_not_go_together() -> None:
             load_config(None, list(settings))
         return str(raised.value)
 
-    assert "cannot hold a task.window = 64" in fault(
+    assert "cannot hold task.window = 64" in fault(
         "task.name=language", "model.kind=gpt", "task.window=64", "train.batch_tokens=63"
     )
     assert "text.joint = true" in fault("model.kind=gpt", "text.joint=false")

@@ -1,8 +1,8 @@
-"""What an import says of tensors that nobody took."""
+"""What an import reports about tensors that are not used."""
 
 import pytest
 
-from seqloom.workflows.left_out import describe_left_out
+from seqloom.formats.public_folder import describe_left_out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One train a folder; a dead holder holds nothing."""
+"""One train per folder; the lock of a dead process is free."""
 
 import errno
 import json
@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from seqloom.errors import InUse, UsageError
-from seqloom.train import lock
-from seqloom.train.lock import run_lock
+from seqloom.files import lock
+from seqloom.files.lock import run_lock
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from seqloom.train.lock import run_lock
+from seqloom.files.lock import run_lock
 with run_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from seqloom.errors import TrainingError
-from seqloom.train import log as log_module
-from seqloom.train.log import MetricsLog
+from seqloom.errors import WriteError
+from seqloom.training import metrics_log as log_module
+from seqloom.training.metrics_log import MetricsLog
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
     log = MetricsLog(tmp_path, 0)
     log.file.close()
     log.file = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115 (closed by the log)
-    with log, pytest.raises(TrainingError, match="disk is full"):
+    with log, pytest.raises(WriteError, match="disk is full"):
         log.write({"step": 1})
 
 
@@ -123,7 +123,7 @@ def test_no_board_when_tensorboard_is_broken(tmp_path: Path, monkeypatch: pytest
 BOARD = """
 import sys
 from pathlib import Path
-from seqloom.train.log import MetricsLog
+from seqloom.training.metrics_log import MetricsLog
 run = Path(sys.argv[1])
 for start, end in ((0, 4), (2, 6)):
     log = MetricsLog(run, start)

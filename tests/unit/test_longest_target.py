@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqloom.config import load_config
-from seqloom.decode.options import SearchOptions
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
 from seqloom.runtime.scoring import log_probs
@@ -51,7 +51,7 @@ def test_the_longest_pair(kind: str) -> None:
     tokenizer = learn_tokenizer("char", ["a cat", "x"], 300)
     model = build_model(config, len(tokenizer), len(tokenizer), True)
     translator = Translator(model, Tokenizers(tokenizer, tokenizer), config)
-    longest = SearchOptions().limit(MOST + 1) - 1
+    longest = SearchRequest().limit(MOST + 1) - 1
     assert longest == 2 * (MOST + 1) + 50 - 1 == len(tokenizer.encode("x" * longest))
     found = log_probs(translator, ["a" * MOST] * 2, ["x" * longest, "x" * (longest + 1)], warn=lambda message: None)
     assert math.isfinite(found[0])

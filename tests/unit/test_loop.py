@@ -14,14 +14,15 @@ from torch import nn
 from seqloom.config import TrainConfig
 from seqloom.errors import Interrupted, TrainingError
 from seqloom.nn.loss import Loss
-from seqloom.train.checkpoint import list_checkpoints, newest_checkpoint
-from seqloom.train.clock import Clock
-from seqloom.train.log import MetricsLog
-from seqloom.train.loop import Loop, steps_to_average
-from seqloom.train.optim import OPTIMIZERS
-from seqloom.train.progress import make_progress
-from seqloom.train.signals import StopFlag
-from seqloom.train.state import RunState
+from seqloom.progress import make_progress
+from seqloom.runtime.checkpoints import list_checkpoints, newest_checkpoint
+from seqloom.training.clock import Clock
+from seqloom.training.loop import Loop, steps_to_average
+from seqloom.training.metrics_log import MetricsLog
+from seqloom.training.objective import Objective, Surroundings
+from seqloom.training.optimizers import OPTIMIZERS
+from seqloom.training.signals import StopFlag
+from seqloom.training.state import RunState
 
 
 class Numbers:
@@ -67,18 +68,20 @@ def make_loop(folder: Path, batches: Any = None, validate: Any = None, stop: Any
     model = Line()
     folder.mkdir(exist_ok=True)
     open_logs.append(MetricsLog(folder))
-    return Loop(
-        config,
+    objective = Objective(
         model,
         model.loss,
         batches or Numbers(),
         validate or (lambda state, stop: {"loss": 1.0 / state.step, "scores": {"bleu": 1.0}}),
-        folder=folder / "checkpoints",
-        log=open_logs[-1],
-        progress=make_progress("train", quiet=True),
-        clock=Clock(config, None, 0.0, time.monotonic()),
-        stop=StopFlag() if stop is None else stop,
     )
+    around = Surroundings(
+        folder / "checkpoints",
+        open_logs[-1],
+        make_progress("train", quiet=True),
+        Clock(config, None, 0.0, time.monotonic()),
+        StopFlag() if stop is None else stop,
+    )
+    return Loop(config, objective, around)
 
 
 def events(folder: Path, kind: str) -> list[dict[str, Any]]:
@@ -148,7 +151,9 @@ def test_the_loss_is_told_how_far_the_run_is(tmp_path: Path) -> None:
 def test_a_bad_gradient_changes_nothing_and_twenty_end_the_run(tmp_path: Path) -> None:
     loop = make_loop(tmp_path, batches=Numbers(bad=True), max_steps=100)
     before = loop.model.w.clone()
-    with pytest.raises(TrainingError, match=r"20 steps in a row.*learning_rate"):
+    with pytest.raises(
+        TrainingError, match=r"20 steps in a row.*before the first checkpoint: nothing is kept\..*learning_rate"
+    ):
         loop.run()
     assert torch.equal(loop.model.w, before)
     skipped = events(tmp_path, "skipped")
@@ -165,7 +170,7 @@ def test_nothing_is_saved_while_it_diverges(tmp_path: Path) -> None:
             return torch.tensor(indices) * (float("nan") if self.seen > 6 else 1.0)
 
     loop = make_loop(tmp_path, batches=Later(), max_steps=100, save_every=2, keep=1, average=1)
-    with pytest.raises(TrainingError, match="Rolled back to step 6"):
+    with pytest.raises(TrainingError, match="last checkpoint from before, of step 6, is kept"):
         loop.run()
     assert list_checkpoints(tmp_path / "checkpoints") == [6]
     assert all(event["loss"] != "nan" for event in events(tmp_path, "train")[:6])
@@ -242,6 +247,14 @@ def test_a_stop_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
         loop.run()
     assert caught.value.exit_code == 130
     assert list_checkpoints(tmp_path / "checkpoints") == [7]
+
+
+def test_a_stop_before_the_first_step_claims_nothing(tmp_path: Path) -> None:
+    stop = StopFlag()
+    stop.signal = 2
+    with pytest.raises(Interrupted, match="stopped before the first step: nothing was trained"):
+        make_loop(tmp_path, stop=stop, max_steps=3).run()
+    assert list_checkpoints(tmp_path / "checkpoints") == []
 
 
 def test_a_stop_during_validation_leaves_it_due(tmp_path: Path) -> None:

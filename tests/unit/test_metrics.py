@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from seqloom.evaluate import metrics
-from seqloom.evaluate.metrics import NAMES, OF_TASK, bleu, distinct, error_rate, exact_match, measure, perplexity
+from seqloom.config import TASKS
+from seqloom.metrics import measures as metrics
+from seqloom.metrics.measures import METRICS, bleu, distinct, error_rate, exact_match, measure, perplexity
 
 WORDS = "the a cat dog sat on mat , . and then it Was there".split()  # noqa: SIM905
 
@@ -43,20 +44,20 @@ def test_bleu_alone_is_the_same_bleu():
     assert bleu(["a b c d e"], [["a b c d e"]]) == pytest.approx(100)
 
 
-@pytest.mark.parametrize("task", OF_TASK)
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.metrics])
 def test_every_metric_is_measured_and_perfect_on_the_reference_itself(task):
     references = [[f"{known[0]} and more"] for known in ONE]  # ROUGE-2 of a single word is 0
-    found = measure([known[0] for known in references], references, task=task)
-    names = [name for name in OF_TASK[task] if name != "perplexity"]  # that needs the model
+    found = measure([known[0] for known in references], references, names=TASKS[task].metrics)
+    names = [name for name in TASKS[task].metrics if name != "perplexity"]  # that needs the model
     assert list(found) == names
-    assert set(names) <= set(NAMES)
-    perfect = {name: 0 if name in metrics.LOWER_IS_BETTER else 100 for name in names}
+    assert set(names) <= set(METRICS)
+    perfect = {name: 0 if METRICS[name].lower_is_better else 100 for name in names}
     assert {name: m.score for name, m in found.items()} == pytest.approx(perfect)
 
 
 def test_rouge_is_the_mean_of_the_best_references_f1():
     outputs, references = ["the cats sat", "a dog"], [["a cat sat down", "x"], ["dogs a", "no"]]
-    found = measure(outputs, references, task="summarise")
+    found = measure(outputs, references, names=TASKS["summarise"].metrics)
     # 2 of 3 words in 2 of 4 (cats is stemmed): F1 4/7; then 2 of 2 words, but not in their order
     assert found["rouge_1"].score == pytest.approx(100 * (4 / 7 + 1) / 2)
     assert found["rouge_2"].score == pytest.approx(100 * (2 / 5 + 0) / 2)
@@ -64,11 +65,13 @@ def test_rouge_is_the_mean_of_the_best_references_f1():
 
 
 def test_a_word_is_right_when_any_pronunciation_matches():
-    found = measure(["AH B", "K  AE T", "D AO"], [["EH B", "AH B"], ["K AE T"], ["D AO G"]], task="pronounce")
+    references = [["EH B", "AH B"], ["K AE T"], ["D AO G"]]
+    found = measure(["AH B", "K  AE T", "D AO"], references, names=TASKS["pronounce"].metrics)
     assert found["word_error_rate"].score == pytest.approx(100 / 3)
     assert found["phoneme_error_rate"].score == pytest.approx(100 * 1 / 8)  # of 2, 3 and 3 phonemes one is wrong
-    assert {"word_error_rate", "phoneme_error_rate", "perplexity", "ter"} <= metrics.LOWER_IS_BETTER
-    assert not {"bleu", "rouge_1", "exact_match"} & metrics.LOWER_IS_BETTER
+    LOWER = {name for name, metric in METRICS.items() if metric.lower_is_better}
+    assert {"word_error_rate", "phoneme_error_rate", "perplexity", "ter"} <= LOWER
+    assert not {"bleu", "rouge_1", "exact_match"} & LOWER
 
 
 def test_perplexity_is_of_all_tokens_together():
@@ -118,7 +121,7 @@ def test_the_score_of_a_part_is_the_corpus_score_of_that_part():
     rows = np.arange(60) % 2 == 0
     found = measure(HYPOTHESES, VARIED)
     alone = measure(HYPOTHESES[::2], VARIED[::2])
-    for name in OF_TASK["translate"]:
+    for name in TASKS["translate"].metrics:
         assert found[name].score_of(rows) == pytest.approx(alone[name].score)
         assert found[name].sentence_scores()[0] == pytest.approx(measure(HYPOTHESES[:1], VARIED[:1])[name].score)
 
@@ -133,7 +136,7 @@ def test_bleu_splits_words_as_the_language_does(language, tokens):
 def test_a_ter_that_would_take_hours_is_left_out(monkeypatch):
     monkeypatch.setattr(metrics, "TER_SECONDS", -1.0)
     found = measure(HYPOTHESES, ONE)
-    assert set(OF_TASK["translate"]) - set(found) == {"ter"}
+    assert set(TASKS["translate"].metrics) - set(found) == {"ter"}
 
 
 @pytest.mark.parametrize(("hypotheses", "references"), [([], []), (["a"], []), (["a"], [[]]), (["a"], [["a"], ["b"]])])
@@ -154,11 +157,11 @@ def test_any_text_can_be_scored(pairs):
     for name, found in measure(hypotheses, references).items():
         assert np.isfinite(found.score)
         assert found.score >= 0
-        assert name in metrics.LOWER_IS_BETTER or found.score <= 100 + 1e-9
+        assert METRICS[name].lower_is_better or found.score <= 100 + 1e-9
 
 
 def test_scoring_needs_no_torch(python):
     code = (
-        "import sys; from seqloom.evaluate.metrics import bleu; bleu(['a'], [['a']]); sys.exit('torch' in sys.modules)"
+        "import sys; from seqloom.metrics.measures import bleu; bleu(['a'], [['a']]); sys.exit('torch' in sys.modules)"
     )
     assert python("-c", code).returncode == 0

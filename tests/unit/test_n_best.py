@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from seqloom.data.n_best import Candidate, read_n_best
 from seqloom.errors import DataError
+from seqloom.rerank.n_best_lists import Candidate, read_n_best
 
 GOOD = """\
 0 ||| le chat ||| LM0= -3.5 TM= -1 -2 ||| -12.5
@@ -52,7 +52,7 @@ def test_gzip(read):
     [
         (
             "0 ||| a ||| -1\n0 ||| b\n",
-            "line 2: 2 field(s) between |||: '0 ||| b'. Want id ||| text ||| features ||| score",
+            "line 2: 2 field(s) separated by |||: '0 ||| b'. Want id ||| text ||| features ||| score",
         ),
         ("0 ||| a ||| -1\n\n", "line 2: 1 field(s)"),
         ("0\ta\t-1\n", "line 1: 1 field(s)"),
@@ -67,9 +67,9 @@ def test_gzip(read):
         ("1 ||| a ||| -1\n", "line 1: the first id is 1; ids count the lines of the source from 0"),
         ("0 ||| a ||| -1\n1 ||| a ||| -1\n0 ||| b ||| -2\n", "line 3: id 0 after id 1: want ids in order"),
         ("0 ||| a ||| -1\n2 ||| a ||| -1\n", "line 2: id 2 after id 0: no candidate for id 1"),
-        ("0 ||| a ||| -1\n3 ||| a ||| -1\n", "line 2: id 3; the source has 3 lines: ids 0 to 2"),
-        ("0 ||| a ||| -1\n1 ||| a ||| -1\n", "ends with id 1; the source has 3 lines, the last of them id 2"),
-        ("", "holds no candidate; the source has 3 lines"),
+        ("0 ||| a ||| -1\n3 ||| a ||| -1\n", "line 2: id 3, but the source has 3 lines: ids 0 to 2"),
+        ("0 ||| a ||| -1\n1 ||| a ||| -1\n", "ends with id 1, but the source has 3 lines, ids 0 to 2"),
+        ("", "holds no candidate, but the source has 3 lines"),
         (b"0 ||| caf\xe9 ||| -1\n", "line 1: invalid UTF-8: byte 0xe9"),
     ],
 )

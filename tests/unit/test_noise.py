@@ -1,4 +1,4 @@
-"""Noise of a denoiser: how much is hidden, in spans of which lengths, and what is left as it was."""
+"""Noise for denoising: how much is hidden, the lengths of spans, and what stays unchanged."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Schedules by their known values, clipping by its equation, the optimizer's memory through a file's names."""
+"""Schedules by known values, clipping by its equation, the optimizer's state through the names in a file."""
 
 import math
 
@@ -7,14 +7,14 @@ import torch
 from torch import nn
 
 from seqloom.config import TrainConfig
-from seqloom.train.optim import (
+from seqloom.training.gradient_clipping import scale_and_clip
+from seqloom.training.optimizers import (
     OPTIMIZERS,
-    learning_rate,
     load_optimizer_tensors,
     make_optimizer,
     optimizer_tensors,
-    scale_and_clip,
 )
+from seqloom.training.schedules import learning_rate
 
 
 def rate(schedule: str, step: int, progress: float, by_clock: bool = False) -> float:

@@ -1,4 +1,4 @@
-"""Positions: sinusoids by their formula, rotary ones as turns of complex numbers, none as nothing at all."""
+"""Positional encodings: sinusoids by their formula, rotary ones as rotations of complex numbers, none as nothing."""
 
 import math
 
@@ -27,7 +27,7 @@ def test_sinusoids_are_their_formula() -> None:
 
 def test_rotary_turns_pairs_as_complex_numbers() -> None:
     x = torch.randn(2, 3, 5, K, dtype=torch.float64)
-    got = rotate(x, make("rotary").turn(2, 5))
+    got = rotate(x, make("rotary").rotation(2, 5))
     for i in range(5):
         for j in range(K // 2):
             number = torch.complex(x[:, :, i, 2 * j], x[:, :, i, 2 * j + 1])
@@ -42,7 +42,7 @@ def test_rotary_products_know_the_distance_alone() -> None:
     rotary = make("rotary")
 
     def product(i: int, j: int) -> float:
-        return float((rotate(q, rotary.turn(i, 1)) * rotate(k, rotary.turn(j, 1))).sum())
+        return float((rotate(q, rotary.rotation(i, 1)) * rotate(k, rotary.rotation(j, 1))).sum())
 
     assert product(1, 4) == pytest.approx(product(3, 6), abs=1e-6)
     assert product(1, 4) != pytest.approx(product(1, 5), abs=1e-3)
@@ -54,11 +54,11 @@ def test_they_know_no_end(name: str) -> None:
     short, long = make(name), POSITIONS[name](D, K, 50).double()
     x = torch.zeros(1, 7, D, dtype=torch.float64)
     assert torch.equal(short.add(x, 20), long.add(x, 20))
-    assert name == "sinusoidal" or torch.equal(short.turn(20, 7), long.turn(20, 7))
+    assert name == "sinusoidal" or torch.equal(short.rotation(20, 7), long.rotation(20, 7))
 
 
 def test_learned_ones_end_with_what_they_learned() -> None:
-    with pytest.raises(UsageError, match=r"position 9 is beyond the 8"):
+    with pytest.raises(UsageError, match=r"needs 9 positions and this model has 8"):
         make("learned").add(torch.zeros(1, 2, D, dtype=torch.float64), 7)
 
 
@@ -66,7 +66,7 @@ def test_none_tells_nothing() -> None:
     x = torch.randn(1, 3, D, dtype=torch.float64)
     none = make("none")
     assert torch.equal(none.add(x, 5), x)
-    assert none.turn(5, 3) is None
+    assert none.rotation(5, 3) is None
     assert not list(none.parameters())
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from seqloom.train import progress as progress_module
-from seqloom.train.progress import LiveBar, Pace, PlainLines, clock, make_progress, show
+from seqloom import progress as progress_module
+from seqloom.progress import LiveBar, Pace, PlainLines, clock, make_progress, show
 
 FIELDS = {"loss": 3.14159, "lr": 3e-4, "tokens_per_second": 12345.6, "mfu": 0.456, "epoch": 2, "bleu": 12.3456}
 
@@ -54,6 +54,25 @@ def test_plain_lines_come_first_at_once_then_by_interval_then_the_last(now: list
         "a word [in between]",
     ]
     assert "\x1b" not in stream.getvalue()
+
+
+def test_the_end_is_told_once_and_has_no_eta(now: list[float]) -> None:
+    stream = io.StringIO()
+    with make_progress("train", 30, budget_seconds=99, stream=stream) as progress:
+        for step in (10, 20):
+            now[0] += 1
+            progress.update(step)
+        progress.finish(23, {"loss": 1.0})
+        progress.message("the end")
+    assert stream.getvalue().splitlines() == [
+        "train: step 10/30  33%  ETA 2s", "train: step 23/30  100%  loss 1.000", "the end",
+    ]  # fmt: skip
+    stream = io.StringIO()
+    with make_progress("train", 10, stream=stream) as progress:
+        now[0] += 100
+        progress.update(10)
+        progress.finish(10)  # was written just before
+    assert stream.getvalue() == "train: step 10/10  100%  ETA 0s\n"
 
 
 def test_pace_by_steps_counts_only_the_work_of_this_process(now: list[float]) -> None:
@@ -143,9 +162,7 @@ def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_standard_output_stays_clean() -> None:
-    code = (
-        "from seqloom.train.progress import make_progress\nwith make_progress('x', 2) as p: p.update(1); print('data')"
-    )
+    code = "from seqloom.progress import make_progress\nwith make_progress('x', 2) as p: p.update(1); print('data')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
     assert run.stdout == "data\n"
     assert run.stderr == "x: step 1/2  50%  ETA 0s\n"

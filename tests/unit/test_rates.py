@@ -1,4 +1,4 @@
-"""Parts at their own learning rates: by name, the longest that fits; 0 is no gradient and no memory."""
+"""Learning rates per part: chosen by the longest matching name; 0 = no gradient and no memory."""
 
 import pytest
 import torch
@@ -6,8 +6,8 @@ from torch import nn
 
 from seqloom.config import TrainConfig
 from seqloom.errors import UsageError
-from seqloom.train.optim import make_optimizer, optimizer_tensors, set_rate
-from seqloom.train.rates import freeze, parse_rates, rates_of
+from seqloom.training.optimizers import make_optimizer, optimizer_tensors, set_rate
+from seqloom.training.part_rates import freeze, parse_rates, rates_of
 
 
 class Tied(nn.Module):

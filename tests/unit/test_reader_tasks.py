@@ -1,4 +1,4 @@
-"""Batches and losses of classify, tag and masked: what is read, what is to be said, and where."""
+"""Batches and losses of classify, tag and masked: what is read, the answers, and their positions."""
 
 import math
 from pathlib import Path
@@ -14,7 +14,7 @@ from seqloom.data.corpus import CorpusSpec
 from seqloom.data.prepare import prepare
 from seqloom.data.store import Store
 from seqloom.models.api import Reader
-from seqloom.models.readers import BagReader, RecurrentReader
+from seqloom.models.encoder_only import BagReader, RecurrentReader
 from seqloom.tasks.classify import Classify
 from seqloom.tasks.masked import Masked, hide
 from seqloom.tasks.tag import Tag

@@ -1,4 +1,4 @@
-"""Built-in recipes: each is complete enough to stand alone, builds and trains; the papers' have the papers' sizes."""
+"""Built-in recipes: each is complete, builds and trains; those of papers have the papers' sizes."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,17 +6,16 @@ from typing import Any
 import pytest
 import torch
 
-from seqloom.config import TASKS, Config, load_config
+from seqloom.config import TASKS, Config, load_config, recipes
+from seqloom.config.recipes import Recipe, built_in_recipes, find_recipe, first_line, render_recipes
 from seqloom.data.batch import Batch, pad_sources, pad_targets
-from seqloom.data.windows import Windows
+from seqloom.data.language_windows import Windows
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
 from seqloom.tasks.build import build_task
-from seqloom.train.optim import make_optimizer
-from seqloom.train.precision import products_in
-from seqloom.workflows import recipes
-from seqloom.workflows.recipes import Recipe, built_in_recipes, find_recipe, first_line, render_recipes
-from seqloom.workflows.resume import flatten
+from seqloom.training.optimizers import make_optimizer
+from seqloom.training.precision import products_in
+from seqloom.training.resume import flatten
 
 ALL = {recipe.name: recipe for recipe in built_in_recipes()}
 PAPERS = {  # parameters in millions, as each paper states them
@@ -83,7 +82,7 @@ def test_every_recipe_trains_all_of_its_model_in_one_step(name, precision):
     config = shrunk(load_config(ALL[name].file))
     torch.manual_seed(1)
     model = build_model(config, SMALLEST, SMALLEST, config.text.joint)
-    batch = batch_of(TASKS[config.task.name][0])
+    batch = batch_of(TASKS[config.task.name].form)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     optimizer = make_optimizer(model, config.train)
     with products_in(precision, torch.device("cpu")):

@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from seqloom.evaluate import report as reports
-from seqloom.evaluate.metrics import NAMES, OF_TASK, measure, perplexity
-from seqloom.evaluate.overlap import count_known
-from seqloom.evaluate.render import render, table
-from seqloom.evaluate.report import bucket_by_length, find_worst, make_report
-from seqloom.evaluate.testset import Item, fingerprint, merge_sources
+from seqloom.config import TASKS
+from seqloom.evaluation import report as reports
+from seqloom.evaluation.render import render, table
+from seqloom.evaluation.report import bucket_by_length, find_worst, make_report
+from seqloom.evaluation.seen_in_training import count_known
+from seqloom.metrics.measures import METRICS, measure, perplexity
+from seqloom.metrics.testset import Item, fingerprint, merge_sources
 
 
 def items_of(*pairs):
@@ -90,7 +91,7 @@ def test_the_worst_come_first_and_no_exact_match_is_among_them():
 def test_json_has_every_promised_key():
     report = make_report(ITEMS, BAD, about={"beam": 5, "params": 7, "sentences_per_second": 12.5})
     found = json.loads(json.dumps(report.to_json(), allow_nan=False))
-    for name in OF_TASK["translate"]:
+    for name in TASKS["translate"].metrics:
         assert set(found[name]) == {"score", "low", "high", "signature"}
         assert found[name]["low"] <= found[name]["score"] <= found[name]["high"]
     assert found["exact_match"]["score"] == 50
@@ -128,9 +129,9 @@ def test_a_report_for_people_holds_scores_lengths_and_the_worst():
         "120 sentences, translated with beam 4, length penalty 1, no 2 tokens in a row twice, at 1,234.5 sentences/s"
     )
     both = render(make_report(items, outputs, about=about | {"with": ["other"]}))
-    assert both.startswith("120 sentences, translated by 2 models together with beam 4")
-    for name in OF_TASK["translate"]:
-        assert NAMES[name] in text
+    assert both.startswith("120 sentences, translated by an ensemble of 2 models with beam 4")
+    for name in TASKS["translate"].metrics:
+        assert METRICS[name].title in text
     assert "tok:13a" in text
     assert "source words" in text
     assert "line 42 (" in text
@@ -148,11 +149,11 @@ def test_merged_lines_are_told_and_long_texts_are_clipped():
 
 
 def test_few_sentences_and_a_missing_ter_are_told(monkeypatch):
-    monkeypatch.setattr("seqloom.evaluate.metrics.TER_SECONDS", -1.0)
+    monkeypatch.setattr("seqloom.metrics.measures.TER_SECONDS", -1.0)
     report = make_report(ITEMS[:20], GOOD[:20])
     assert report.to_json()["ter"] is None
     few, ter = report.warnings
-    assert few.startswith("20 sentences are few")
+    assert few.startswith("Only 20 sentences: ")
     assert ter.startswith("TER is left out")
     assert not make_report(ITEMS, GOOD).warnings[:-1]
 
@@ -162,7 +163,7 @@ def test_outputs_too_short_for_bleu_are_told():
     short = make_report(items, [item.references[0] for item in items])
     assert short.scores["exact_match"].score == 100
     assert short.scores["bleu"].score == 0
-    assert "BLEU counts groups of four words" in short.warnings[0]
+    assert "BLEU counts sequences of four words" in short.warnings[0]
 
 
 def test_table_aligns_words_left_and_numbers_right():
@@ -170,7 +171,7 @@ def test_table_aligns_words_left_and_numbers_right():
 
 
 def test_known_sequences_are_counted(monkeypatch):
-    monkeypatch.setattr("seqloom.evaluate.overlap.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("seqloom.evaluation.seen_in_training.ROWS_AT_ONCE", 2)
     train = [[5, 6], [7], [8, 9], [6, 5], [1, 2, 3], [9, 9], []]
     lengths = np.array([len(ids) for ids in train], dtype=np.int32)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
-from seqloom.runtime.rerank import chrf_matrix, mean_chrf, rank_by_risk
+from seqloom.rerank.minimum_bayes_risk import chrf_matrix, mean_chrf, rank_by_risk
 
 WORDS = [
     "the cat",

@@ -1,11 +1,11 @@
-"""The weight of a second opinion: exactly the best one, and the bound of what any choice can reach."""
+"""The weight of our score in re-ranking: exactly the best one, and the bound that any choice can reach."""
 
 import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
-from seqloom.evaluate.metrics import bleu_metric, measure_sacrebleu
-from seqloom.runtime.rescoring import Lists, choose, oracle, tune_weight
+from seqloom.metrics.measures import bleu_metric, measure_sacrebleu
+from seqloom.rerank.combine_scores import Lists, choose, oracle, tune_weight
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "in", "mat", "field", "big", "small"]
 

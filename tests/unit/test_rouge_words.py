@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer
 
-from seqloom.evaluate.metrics import measure
-from seqloom.evaluate.rouge_words import RougeWords
+from seqloom.config import TASKS
+from seqloom.metrics.measures import measure
+from seqloom.metrics.rouge_words import RougeWords
 
 TYPES = ["rouge1", "rouge2", "rougeL"]
 ENGLISH = [
@@ -35,7 +36,7 @@ PERFECT = {
 
 @pytest.mark.parametrize("text", PERFECT.values(), ids=PERFECT)
 def test_a_perfect_summary_is_perfect_in_any_script(text):
-    found = measure([text], [[text]], task="summarise")
+    found = measure([text], [[text]], names=TASKS["summarise"].metrics)
     assert [found[name].score for name in ("rouge_1", "rouge_2", "rouge_l")] == [100, 100, 100]
 
 
@@ -64,7 +65,9 @@ def test_an_accent_counts_the_same_however_it_is_written():
 
 def test_one_of_two_accented_words_is_half():
     """By the words of rouge-score two of three: `gr e sterreich` and `gr e bermut`."""
-    assert measure(["Grüße Österreich"], [["Grüße Übermut"]], task="summarise")["rouge_1"].score == pytest.approx(50)
+    assert measure(["Grüße Österreich"], [["Grüße Übermut"]], names=TASKS["summarise"].metrics)[
+        "rouge_1"
+    ].score == pytest.approx(50)
 
 
 def test_english_scores_are_those_of_rouge_score_to_the_last_bit():
@@ -81,5 +84,5 @@ def test_any_ascii_text_has_the_words_that_rouge_score_finds(text):
 
 
 def test_the_signature_names_the_words():
-    found = measure(["a"], [["a"]], task="summarise")["rouge_1"]
+    found = measure(["a"], [["a"]], names=TASKS["summarise"].metrics)["rouge_1"]
     assert found.signature == "nrefs:1|case:lc|tok:unicode-words|stem:porter|f1:mean|rouge-score"

@@ -1,4 +1,4 @@
-"""The sampler: every pair its turn, budgets kept, little padding, and nothing but (seed, epoch) decides."""
+"""The sampler: every pair gets its turn, budgets are kept, padding is small, and only (seed, epoch) decides."""
 
 from collections import Counter
 from itertools import pairwise

@@ -2,18 +2,19 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
 
-from seqloom.decode.options import SampleOptions, SearchOptions
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.sample import draw, draw_noise, pick, sample
 from seqloom.decode.score import score
 from seqloom.decode.search import search
 from seqloom.text.vocabulary import BOS, EOS, PAD
 
 SEEDS = [11, 12, 13, 14, 15]
-SHORT = SearchOptions(max_length=8)
+SHORT = SearchRequest(max_length=8)
 
 
 def next_probs(model, memory, written=()):
@@ -28,7 +29,7 @@ def test_tokens_come_as_often_as_the_model_says(make_model, five):
     num, rounds = 1000, 4
     drawn = Counter()
     for seed in range(rounds):
-        (found,) = sample(model, memory, SampleOptions(num), SearchOptions(max_length=1), seeds=[seed])
+        (found,) = sample(model, memory, SearchRequest(sample=num, max_length=1), seeds=[seed])
         drawn.update(EOS if h.ended else h.ids[0] for h in found)
     probs = next_probs(model, memory)
     total = sum(p for token, p in enumerate(probs) if token not in (PAD, BOS))
@@ -48,11 +49,16 @@ def test_temperature_sharpens(make_model, five):
     # Squared and normalised: 0.4096, 0.1024, 0.0016 of 0.5136 -> cumulative 0.7975, 0.9969, 1
     cuts = [(0.79, 0), (0.80, 1), (0.9965, 1), (0.9972, 2)]
     for noise, token in cuts:
-        assert draw(log_probs, torch.tensor([noise]).double(), SampleOptions(temperature=0.5)).item() == token
+        assert draw(log_probs, torch.tensor([noise]).double(), drawing(temperature=0.5)).item() == token
 
 
-def sample_all(model, memory, options=SHORT, prefixes=None, **how):
-    return sample(model, memory, SampleOptions(**how), options, seeds=SEEDS[: len(memory.mask)], prefixes=prefixes)
+def drawing(**how):
+    return SearchRequest(sample=1, **how).filled()
+
+
+def sample_all(model, memory, options=SHORT, prefixes=None, num=1, **how):
+    request = replace(options, sample=num, **how)
+    return sample(model, memory, request, seeds=SEEDS[: len(memory.mask)], prefixes=prefixes)
 
 
 def test_top_k_and_top_p_cut():
@@ -60,7 +66,7 @@ def test_top_k_and_top_p_cut():
     noise = torch.linspace(0, 0.9999, 200).double()
 
     def drawn(**how):
-        return set(draw(log_probs.expand(200, 4), noise, SampleOptions(**how)).tolist())
+        return set(draw(log_probs.expand(200, 4), noise, drawing(**how)).tolist())
 
     assert drawn() == {0, 1, 2, 3}
     assert drawn(top_k=1) == {1}
@@ -73,7 +79,7 @@ def test_top_k_and_top_p_cut():
     assert drawn(top_p=1e-9) == {1}
     # Of the three most probable, 0.5 / 0.9 and 0.25 / 0.9 hold 0.83: top_p counts after top_k
     assert drawn(top_k=3, top_p=0.8) == {1, 3}
-    shares = Counter(draw(log_probs.expand(200, 4), noise, SampleOptions(top_k=2)).tolist())
+    shares = Counter(draw(log_probs.expand(200, 4), noise, drawing(top_k=2)).tolist())
     assert shares[1] == pytest.approx(200 * 2 / 3, abs=2)
 
 
@@ -86,7 +92,7 @@ def test_top_p_of_a_large_vocabulary_keeps_what_a_full_sort_keeps(top_p, scale):
     ranked, order = log_probs.exp()[0].sort(descending=True)
     kept = int((ranked.double().cumsum(0) < top_p).sum()) + 1
     noise = torch.linspace(0, 0.99999, 500).double()
-    drawn = draw(log_probs.expand(500, -1), noise, SampleOptions(top_p=top_p)).tolist()
+    drawn = draw(log_probs.expand(500, -1), noise, drawing(top_p=top_p)).tolist()
     inside = ranked[:kept].double().cumsum(0)
     places = torch.searchsorted(inside, noise * inside[-1], right=True)
     assert drawn == order[places].tolist()
@@ -109,30 +115,29 @@ def test_the_same_seed_gives_the_same_text_in_any_batch(make_model, five):
     shuffled = sample(
         model,
         memory.select(torch.tensor(order)),
-        SampleOptions(num=3),
-        SHORT,
+        replace(SHORT, sample=3),
         seeds=[SEEDS[row] for row in order],
     )
     for place, row in enumerate(order):
         assert [h.ids for h in shuffled[place]] == [h.ids for h in together[row]]
         alone = memory.select(torch.tensor([row]))
-        (found,) = sample(model, alone, SampleOptions(num=3), SHORT, seeds=[SEEDS[row]])
+        (found,) = sample(model, alone, replace(SHORT, sample=3), seeds=[SEEDS[row]])
         assert [h.ids for h in found] == [h.ids for h in together[row]]
         assert [h.log_prob for h in found] == pytest.approx([h.log_prob for h in together[row]])
-    (more,) = sample(model, memory.select(torch.tensor([0])), SampleOptions(num=7), SHORT, seeds=SEEDS[:1])
+    (more,) = sample(model, memory.select(torch.tensor([0])), replace(SHORT, sample=7), seeds=SEEDS[:1])
     assert [h.ids for h in more[:3]] == [h.ids for h in together[0]]
 
 
 def test_other_seeds_and_other_samples_give_other_texts(make_model, five):
     model = make_model(1)
     memory = model.encode(*(part[:1] for part in five))
-    by_seed = {sample(model, memory, SampleOptions(), SHORT, seeds=[seed])[0][0].ids for seed in range(10)}
-    (of_one,) = sample(model, memory, SampleOptions(num=10), SHORT, seeds=[0])
+    by_seed = {sample(model, memory, replace(SHORT, sample=1), seeds=[seed])[0][0].ids for seed in range(10)}
+    (of_one,) = sample(model, memory, replace(SHORT, sample=10), seeds=[0])
     assert len(by_seed) > 5
     assert len({h.ids for h in of_one}) > 5
 
 
-def test_noise_is_one_number_a_token():
+def test_noise_is_one_number_per_token():
     noise = draw_noise([1, 2], 3, torch.tensor([4, 6]))
     assert noise.shape == (2, 3, 6)
     assert (noise[0, :, 4:] == 0).all() and (noise[1] > 0).all() and (noise < 1).all()
@@ -145,7 +150,7 @@ def test_noise_is_one_number_a_token():
 def test_log_prob_is_the_models_own(how, make_model, five):
     model = make_model(2, end=0.5)
     memory = model.encode(*five)
-    options = SearchOptions(max_length=8, length_penalty=0.7, min_length=2, no_repeat_ngram=2)
+    options = SearchRequest(max_length=8, length_penalty=0.7, min_length=2, no_repeat_ngram=2)
     prefixes = [(), (5,), (4, 4, 6), (8, 7), (3,)]
     ended = set()
     for row, found in enumerate(sample_all(model, memory, options, prefixes, num=4, **how)):
@@ -167,7 +172,7 @@ def test_log_prob_is_the_models_own(how, make_model, five):
 
 def test_finished_sentences_leave_and_memory_is_never_copied(make_model, five):
     model = make_model(2, end=1.0)
-    sample_all(model, model.encode(*five), SearchOptions(max_length=12), num=2)
+    sample_all(model, model.encode(*five), SearchRequest(max_length=12), num=2)
     assert all(rows == 2 * memory_rows for memory_rows, rows in model.rows_seen)
     memory_rows = [rows for rows, _ in model.rows_seen]
     assert memory_rows == sorted(memory_rows, reverse=True) and memory_rows[-1] < 5
@@ -183,7 +188,7 @@ def test_each_sentence_keeps_its_prefix_when_others_have_left(make_model, five):
 
 def test_output_is_bounded(make_model, five):
     model = make_model(0, end=-1e4)
-    found = sample(model, model.encode(*five), SampleOptions(num=2), seeds=SEEDS)
+    found = sample(model, model.encode(*five), SearchRequest(sample=2), seeds=SEEDS)
     assert [len(h.ids) for ranked in found for h in ranked] == [56, 56, 52, 52, 58, 58, 54, 54, 54, 54]
     assert not any(h.ended for ranked in found for h in ranked)
 
@@ -196,4 +201,4 @@ def test_a_broken_model_ends_too(make_model, five):
 
 def test_no_sentence_no_answer(make_model, five):
     model = make_model(0)
-    assert sample(model, model.encode(*(part[:0] for part in five)), SampleOptions(), seeds=[]) == []
+    assert sample(model, model.encode(*(part[:0] for part in five)), SearchRequest(sample=1), seeds=[]) == []

@@ -1,4 +1,4 @@
-"""Scheduled sampling begins with the truth alone and grows to its share at the end of the run."""
+"""Scheduled sampling starts with correct words only and grows to its share at the end of the run."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Own words among the true ones: how many, where, which, and the same again from the same seed."""
+"""The model's own words among the correct ones: how many, where, which, and the same again from the same seed."""
 
 import pytest
 import torch
@@ -7,10 +7,10 @@ from torch import Tensor
 from seqloom.config import load_config
 from seqloom.data.batch import Batch, pad_sources, pad_targets
 from seqloom.models.api import Seq2Seq
-from seqloom.models.build import MODELS, build_model
+from seqloom.models.build import BUILDERS, build_model
 from seqloom.tasks.scheduled_sampling import show_own_words
 from seqloom.tasks.translate import translation_loss
-from seqloom.train.precision import products_in
+from seqloom.training.precision import products_in
 
 VOCAB = 30
 
@@ -33,7 +33,7 @@ def shown(model: Seq2Seq, batch: Batch, share: float, seed: int = 5) -> Tensor:
     return show_own_words(model, memory, batch, share)
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", BUILDERS["writes"])
 def test_all_words_are_what_the_model_says_after_the_true_ones(kind: str) -> None:
     model, batch = make_model(kind), make_batch()
     memory = model.encode(batch.src, batch.src_mask)
@@ -75,7 +75,7 @@ def test_the_loss_is_of_the_true_words() -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", BUILDERS["writes"])
 def test_rounded_weights_have_a_gradient_after_a_pass_without_one(kind: str) -> None:
     """Autocast keeps the weights it has rounded; those of the pass that says the own words lead nowhere."""
     model = make_model(kind)

@@ -7,12 +7,11 @@ import torch
 from torch import Tensor
 
 from seqloom.errors import UsageError
-from seqloom.nn.late import Late
+from seqloom.nn.late_weight_gradients import Late
 from seqloom.nn.scores import SCORES, Score, attend
 from seqloom.nn.trace import Trace
 
 B, W, S, Q, K, A = 2, 3, 4, 5, 6, 7
-SAME_SIZE = {"dot", "scaled_dot", "gaussian"}
 EQUATIONS = {
     "dot": lambda score, q, k: q @ k,
     "scaled_dot": lambda score, q, k: q @ k / math.sqrt(len(k)),
@@ -24,7 +23,7 @@ EQUATIONS = {
 
 def make(name: str) -> tuple[Score, Tensor, Tensor]:
     torch.manual_seed(0)
-    key_size = Q if name in SAME_SIZE else K
+    key_size = Q if SCORES[name].entrywise else K
     score = SCORES[name](Q, key_size, A).double()
     return score, torch.randn(B, W, Q, dtype=torch.float64), torch.randn(B, S, key_size, dtype=torch.float64)
 
@@ -32,6 +31,7 @@ def make(name: str) -> tuple[Score, Tensor, Tensor]:
 @pytest.mark.parametrize("name", SCORES)
 def test_each_is_its_equation(name: str) -> None:
     score, queries, keys = make(name)
+    assert name in EQUATIONS, f"a new score: write the equation of {name!r} into EQUATIONS of this file"
     want = [[[EQUATIONS[name](score, q, k).item() for k in keys[b]] for q in queries[b]] for b in range(B)]
     got = score(queries, score.project_keys(keys))
     torch.testing.assert_close(got, torch.tensor(want, dtype=torch.float64))
@@ -40,7 +40,7 @@ def test_each_is_its_equation(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCORES)
 def test_query_and_key_of_other_widths(name: str) -> None:
-    if name in SAME_SIZE:
+    if SCORES[name].entrywise:
         with pytest.raises(UsageError, match=r"5 and 6.*bilinear or the additive"):
             SCORES[name](Q, K, A)
     else:

@@ -1,4 +1,4 @@
-"""The probability of given targets: the same alone and in any batch, of any model, for every length."""
+"""The probability of given targets: the same alone and in any batch, for any model and every length."""
 
 import math
 
@@ -10,7 +10,7 @@ from seqloom.decode.ensemble import Ensemble
 from seqloom.decode.score import score
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
-from seqloom.runtime import teacher_forcing
+from seqloom.runtime import scoring
 from seqloom.runtime.scoring import log_probs, score_pairs
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
@@ -60,7 +60,7 @@ def score_alone(translator, source, target):
 
 @pytest.mark.parametrize("most_tokens", [1, 40, 2048])
 def test_a_pair_scores_the_same_alone_and_in_any_batch(translator, most_tokens, monkeypatch):
-    monkeypatch.setattr(teacher_forcing, "MOST_TOKENS", most_tokens)
+    monkeypatch.setattr(scoring, "MOST_TOKENS", most_tokens)
     expected = [score_alone(translator, *pair) for pair in zip(SOURCES, TARGETS, strict=True)]
     assert len(set(expected)) == len(expected)
     assert log_probs(translator, SOURCES, TARGETS) == pytest.approx(expected, abs=1e-4)
@@ -69,9 +69,9 @@ def test_a_pair_scores_the_same_alone_and_in_any_batch(translator, most_tokens, 
 @pytest.mark.parametrize("by", ["tokens", "logits"])
 def test_batches_stay_within_their_size_and_hold_every_pair_once(rnn, by, monkeypatch):
     limits = {"tokens": ("MOST_TOKENS", 40), "logits": ("MOST_LOGITS", 40 * rnn.model.target_vocab_size)}
-    monkeypatch.setattr(teacher_forcing, *limits[by])
-    pairs = teacher_forcing.encode_pairs(rnn, SOURCES, TARGETS, lines=(), warn=pytest.fail)
-    batches = [*teacher_forcing.forced_batches(rnn, [None, *pairs])]
+    monkeypatch.setattr(scoring, *limits[by])
+    pairs = scoring.encode_pairs(rnn, SOURCES, TARGETS, lines=(), warn=pytest.fail)
+    batches = [*scoring.forced_batches(rnn, [None, *pairs])]
     assert sorted(row for batch in batches for row in batch.rows) == [1, 2, 3, 4, 5, 6]
     assert len(batches) > 1
     for batch in batches:
@@ -117,10 +117,10 @@ def test_what_cannot_be_scored_is_nan_and_named(rnn):
     found = log_probs(rnn, sources, targets, lines=[11, 12, 13, 14, 15, 16], warn=said.append)
     assert [math.isnan(value) for value in found] == [False, True, True, True, False, True]
     assert said == [
-        "line 12: a source of 21 tokens; the model takes 20 in one piece",
+        "line 12: a source of 21 tokens; the model can read 20",
         "line 13: the source is empty",
         "line 14: the source is empty",
-        "line 16: a target of 92 tokens; the model takes 91 in one piece",
+        "line 16: a target of 92 tokens; the model can read 91",
     ]
 
 

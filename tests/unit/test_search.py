@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from seqloom.decode.beam import beam_search
+from seqloom.decode.constraints import Rules
 from seqloom.decode.hypothesis import Hypothesis
-from seqloom.decode.options import SearchOptions
-from seqloom.decode.rules import Rules
+from seqloom.decode.options import SearchRequest
 from seqloom.decode.score import score
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
@@ -110,7 +110,7 @@ def same(got, want):
 @pytest.mark.parametrize("prefixes", [None, PREFIXES], ids=["free", "prefix"])
 @pytest.mark.parametrize(("beam", "n_best"), [(1, 1), (3, 3), (6, 4)])
 def test_search_follows_the_rules(settings, prefixes, beam, n_best, make_model, five):
-    options = SearchOptions(beam=beam, n_best=n_best, **settings, max_length=7)
+    options = SearchRequest(beam=beam, n_best=n_best, **settings, max_length=7).filled()
     for seed, end in enumerate([-1.0, 1.0]):
         model = make_model(seed, end=end)
         memory = model.encode(*five)
@@ -131,7 +131,7 @@ def is_lawful(ids, options, prefix):
 @pytest.mark.parametrize("settings", [*OPTIONS.values()][:-1], ids=[*OPTIONS][:-1])
 def test_a_wide_beam_equals_brute_force(settings, prefix, make_model, five):
     """Three tokens may be written; up to four and EOS, or five cut off: of all of these, the lawful ones."""
-    options = SearchOptions(beam=400, n_best=400, **settings, max_length=5)
+    options = SearchRequest(beam=400, n_best=400, **settings, max_length=5).filled()
     model = make_model(1, vocab=6)
     memory = model.encode(*one(five))
     every = [ids for length in range(6) for ids in itertools.product((3, 4, 5), repeat=length)]
@@ -179,7 +179,7 @@ def test_the_score_counts_the_end_in_the_length(make_model, five):
 def test_beam_one_is_greedy(settings, make_model, five):
     model = make_model(2)
     memory = model.encode(*five)
-    options = SearchOptions(beam=1, **settings, max_length=9)
+    options = SearchRequest(beam=1, **settings, max_length=9).filled()
     rules = Rules.of(options, PREFIXES, memory)
     with torch.inference_mode():
         beams = beam_search(model, memory, torch.full((5,), 9), options, rules)
@@ -296,7 +296,7 @@ def test_a_minimum_length_gives_way_where_nothing_else_is_left(beam, make_model,
     """Three tokens, none twice, yet five are wanted: an output ends when it has all three."""
     model = make_model(2, vocab=6, end=-3.0)
     memory = model.encode(*five)
-    options = SearchOptions(beam=beam, n_best=beam, no_repeat_ngram=1, min_length=5, max_length=9)
+    options = SearchRequest(beam=beam, n_best=beam, no_repeat_ngram=1, min_length=5, max_length=9).filled()
     found = search(model, memory, options)
     assert all(h.ended and sorted(h.ids) == [3, 4, 5] for ranked in found for h in ranked)
     rows = [memory.select(torch.tensor([row])) for row in range(5)]

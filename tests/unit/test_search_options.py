@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from seqloom.decode.options import SampleOptions, SearchOptions, check_vocabulary
+from seqloom.decode.options import SearchRequest, check_vocabulary
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 
@@ -14,9 +14,9 @@ from seqloom.errors import UsageError
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"beam": 0}, "beam = 0, n_best = 1: want 1 <= n_best <= beam <= 1000"),
+        ({"beam": 0}, "beam = 0: want 1 to 1000"),
         ({"beam": 1001}, "beam = 1001"),
-        ({"beam": 2, "n_best": 3}, "n_best = 3"),
+        ({"beam": 2, "n_best": 3}, "beam = 2, n_best = 3: want 1 <= n_best <= beam <= 1000"),
         ({"n_best": 0}, "n_best = 0"),
         ({"length_penalty": -0.1}, "length_penalty = -0.1: want 0 to 10"),
         ({"length_penalty": float("nan")}, "length_penalty = nan: want 0 to 10"),
@@ -30,15 +30,16 @@ from seqloom.errors import UsageError
 )
 def test_a_wrong_option_of_a_search(wrong, said):
     with pytest.raises(UsageError) as caught:
-        SearchOptions(**wrong)
+        SearchRequest(**wrong).check()
     assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"num": 0}, "0 samples a sentence: want 1 to 1000"),
-        ({"num": 1001}, "want 1 to 1000"),
+        ({"sample": 0}, "sample = 0: want 1 to 1000"),
+        ({"sample": 1001}, "sample = 1001: want 1 to 1000"),
+        ({"seed": -1}, "seed = -1: want 0 or more"),
         ({"temperature": 0.0}, "temperature = 0.0: want 0.01 to 100"),
         ({"temperature": float("nan")}, "temperature = nan"),
         ({"temperature": float("inf")}, "temperature = inf"),
@@ -49,18 +50,18 @@ def test_a_wrong_option_of_a_search(wrong, said):
 )
 def test_a_wrong_option_of_sampling(wrong, said):
     with pytest.raises(UsageError) as caught:
-        SampleOptions(**wrong)
+        SearchRequest(**{"sample": 1, **wrong}).check()
     assert said in str(caught.value)
 
 
-def test_all_that_is_wrong_is_told_at_once():
+def test_all_faults_are_named_at_once():
     with pytest.raises(UsageError, match=r"beam = 0.*min_length = -1"):
-        SearchOptions(beam=0, min_length=-1)
+        SearchRequest(beam=0, min_length=-1).check()
 
 
 def test_what_is_just_allowed():
-    SearchOptions(beam=1000, n_best=1000, length_penalty=10, coverage_penalty=0, min_length=3, max_length=4)
-    SampleOptions(num=1000, temperature=0.01, top_k=1, top_p=1e-9)
+    SearchRequest(beam=1000, n_best=1000, length_penalty=10, coverage_penalty=0, min_length=3, max_length=4).check()
+    SearchRequest(sample=1000, temperature=0.01, top_k=1, top_p=1e-9).check()
     check_vocabulary(9, 9, "beam = 9")
 
 
@@ -80,11 +81,11 @@ def test_a_minimum_that_a_source_has_no_room_for(make_model, five):
 
 
 def test_limits_are_those_of_each_source():
-    options = SearchOptions()
+    options = SearchRequest().filled()
     assert options.limits(torch.tensor([4, 7])).tolist() == [58, 64] == [options.limit(4), options.limit(7)]
-    assert SearchOptions(max_length=9).limits(torch.tensor([4, 7])).tolist() == [9, 9]
+    assert SearchRequest(max_length=9).filled().limits(torch.tensor([4, 7])).tolist() == [9, 9]
 
 
 def test_checking_needs_no_torch():
-    code = "import sys; from seqloom.decode.options import SearchOptions; sys.exit('torch' in sys.modules)"
+    code = "import sys; from seqloom.decode.options import SearchRequest; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0

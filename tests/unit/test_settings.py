@@ -2,22 +2,24 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from seqloom.config import Config, DataConfig, dump_config, load_config
+from seqloom.config.recipes import find_recipe
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
 from seqloom.runtime.engines import usable_cores
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.train import precision
-from seqloom.workflows import choose
-from seqloom.workflows.choose import choose_recipe
-from seqloom.workflows.recipes import find_recipe
-from seqloom.workflows.resume import check_same_data, check_same_settings
-from seqloom.workflows.settings import settle_config
+from seqloom.training import choose_recipe as choose
+from seqloom.training import precision
+from seqloom.training.choose_recipe import choose_recipe
+from seqloom.training.request import TrainRequest
+from seqloom.training.resume import check_same_data, check_same_settings
+from seqloom.training.settings import look_ahead, settle_config
 
 RECIPE = """
 [train]
@@ -35,7 +37,12 @@ def spec(tmp_path: Path) -> CorpusSpec:
 
 def settle(tmp_path: Path, spec: CorpusSpec, *overrides: str, budget: float | None = None) -> Config:
     (tmp_path / "recipe.toml").write_text(RECIPE, "utf-8")
-    return settle_config(tmp_path / "run", [spec], tmp_path / "recipe.toml", overrides, budget, None, lambda text: None)
+    return settled(tmp_path / "run", spec, *overrides, recipe=str(tmp_path / "recipe.toml"), budget=budget)
+
+
+def settled(out: Path, spec: CorpusSpec, *overrides: str, **options: Any) -> Config:
+    request = TrainRequest((spec.name,), out, overrides=overrides, **options)
+    return settle_config(request, [spec], look_ahead(request))
 
 
 def test_the_recipe_and_what_lies_over_it(tmp_path: Path, spec: CorpusSpec) -> None:
@@ -82,11 +89,15 @@ def test_a_run_goes_on_with_the_precision_it_has(
 
 
 def test_a_setting_of_another_family_that_would_do_nothing_is_refused(tmp_path: Path, spec: CorpusSpec) -> None:
-    with pytest.raises(UsageError, match=r"--set model\.cell=lstm: model\.cell is for model\.kind = rnn, and here"):
+    with pytest.raises(
+        UsageError, match=r"--set model\.cell=lstm: model\.cell is only for model\.kind = rnn, but here"
+    ):
         settle(tmp_path, spec, "model.cell=lstm")
-    with pytest.raises(UsageError, match=r"model\.heads is for model\.kind = transformer, and here it is rnn"):
+    with pytest.raises(UsageError, match=r"model\.heads is only for model\.kind = transformer, but here it is rnn"):
         settle(tmp_path, spec, "model.kind=rnn", "model.heads=2")
-    with pytest.raises(UsageError, match=r"task\.hide is for task\.name = masked or denoise, and here it is translate"):
+    with pytest.raises(
+        UsageError, match=r"task\.hide is only for task\.name = masked or denoise, but here it is translate"
+    ):
         settle(tmp_path, spec, "task.hide=0.3")
     assert settle(tmp_path, spec, "model.kind=rnn", "model.cell=lstm").model.cell == "lstm"
 
@@ -94,15 +105,14 @@ def test_a_setting_of_another_family_that_would_do_nothing_is_refused(tmp_path: 
 def test_what_is_asked_of_a_tokenizer_that_is_given_is_refused(tmp_path: Path, spec: CorpusSpec) -> None:
     both = learn_tokenizer("word", ["one two", "un deux"], 50)
     Tokenizers(both, both).save(tmp_path / "old")
-    given = [tmp_path / "run", [spec], None]
 
     def settle_given(*overrides: str) -> Config:
-        return settle_config(*given, overrides, None, tmp_path / "old", lambda text: None)  # type: ignore[arg-type]
+        return settled(tmp_path / "run", spec, *overrides, tokenizer=tmp_path / "old")
 
     assert settle_given("model.width=64").text.vocab_size == len(both)
-    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is that of .*old"):
+    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is taken from .*old, not learned"):
         settle_given("model.width=64", " text.vocab_size=9")
-    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is that of r/bert, not one"):
+    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is taken from r/bert, not learned"):
         settle_given("train.init=r/bert", "text.vocab_size=9")  # whose tokenizer was copied
 
 
@@ -110,13 +120,13 @@ def test_a_given_tokenizer_must_fit_the_model(tmp_path: Path, spec: CorpusSpec) 
     sides = (learn_tokenizer("char", ["a"], 300), learn_tokenizer("char", ["b"], 300))
     Tokenizers(*sides).save(tmp_path)
     (tmp_path / "recipe.toml").write_text(RECIPE, "utf-8")
-    words = ([spec], tmp_path / "recipe.toml", ["model.kind=gpt"], None, tmp_path, lambda text: None)
+    given = {"recipe": str(tmp_path / "recipe.toml"), "tokenizer": tmp_path}
     with pytest.raises(UsageError, match=r"the tokenizer of .* does not fit: model.kind = gpt .* text.joint = true"):
-        settle_config(tmp_path / "run", *words)
+        settled(tmp_path / "run", spec, "model.kind=gpt", **given)
 
 
 def test_a_run_that_goes_on_from_an_earlier_model_refuses_them_too(tmp_path: Path, spec: CorpusSpec) -> None:
-    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is that of r/bert, not one"):
+    with pytest.raises(UsageError, match=r"--set text.vocab_size=9: the tokenizer is taken from r/bert, not learned"):
         settle(tmp_path, spec, "train.init=r/bert", "text.vocab_size=9")
 
 
@@ -140,17 +150,17 @@ def test_without_a_recipe_a_run_that_goes_on_keeps_its_own(tmp_path: Path, spec:
     run = tmp_path / "run"
     run.mkdir()
     (run / "config.toml").write_text(dump_config(replace(Config(), data=DataConfig(max_chars=77))), "utf-8")
-    refused = settle_config(run, [spec], None, [], None, None, lambda text: None)
+    refused = settled(run, spec)
     assert refused.data.max_chars != 77, "a run that was refused before it began left nothing that holds"
     (run / "run.json").write_text("{}", "utf-8")
     said: list[str] = []
-    assert settle_config(run, [spec], None, (), None, None, said.append).data.max_chars == 77
+    assert settled(run, spec, tell=said.append).data.max_chars == 77
     assert said == []
 
 
 def test_without_a_recipe_a_new_run_says_which_and_why(tmp_path: Path, spec: CorpusSpec) -> None:
     said: list[str] = []
-    assert settle_config(tmp_path / "new", [spec], None, (), None, None, said.append).model.kind == "transformer"
+    assert settled(tmp_path / "new", spec, tell=said.append).model.kind == "transformer"
     assert "transformer-small" in said[0]
     assert "sentences" in said[0]
 
@@ -169,22 +179,51 @@ def test_the_size_of_the_data_decides_the_epochs(
     (tmp_path / "pairs.tsv").write_text(
         "a sentence of some fifty letters, more or less so\tune phrase de lettres\n", "utf-8"
     )
-    monkeypatch.setattr(choose, "estimate_pairs", lambda specs, pairs: number)
+    monkeypatch.setattr(choose, "estimate_pairs", lambda specs, sizes: number)
     choice = choose_recipe("translate", [CorpusSpec.parse(str(tmp_path / "pairs.tsv"))], DataConfig())
     assert choice.settings == (f"train.max_epochs={epochs}",)
     assert f"{number:,} pairs" in choice.reason
 
 
-def test_the_number_of_pairs_is_estimated_from_the_size(tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("one two three\tun deux trois\n" * 9000, "utf-8")
+def test_the_pairs_are_counted_and_their_number_is_estimated_only_where_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file sorted by length, as many are: its first lines are short."""
+    lines = [f"{'a ' * (1 + number // 100)}\t{'b ' * (1 + number // 100)}\n" for number in range(9000)]
+    (tmp_path / "pairs.tsv").write_text("".join(lines), "utf-8")
     spec = CorpusSpec.parse(str(tmp_path / "pairs.tsv"))
-    assert "about 9,000 pairs" in choose_recipe("translate", [spec], DataConfig()).reason
+    assert choose_recipe("translate", [spec], DataConfig()).reason == "sentences (typical: 90 characters), 9,000 pairs"
+    assert "18,000 pairs" in choose_recipe("translate", [spec, spec], DataConfig()).reason
+    monkeypatch.setattr(choose, "LOOKED_AT", 8000)
+    found = int(choose_recipe("translate", [spec], DataConfig()).reason.split("about ")[1].split()[0].replace(",", ""))
+    assert 9000 <= found < 11_000
+
+
+def test_a_few_words_with_a_blank_are_still_words(tmp_path: Path) -> None:
+    for blanks, recipe in ((9, "characters-rnn"), (50, "transformer-small")):
+        lines = ["ice cream\ta is\n"] * blanks + ["ice\tais\n"] * (1000 - blanks)
+        (tmp_path / "words.tsv").write_text("".join(lines), "utf-8")
+        choice = choose_recipe("translate", [CorpusSpec.parse(str(tmp_path / "words.tsv"))], DataConfig())
+        assert choice.recipe == recipe
+
+
+@pytest.mark.parametrize("settings", [["train.max_steps=5"], ["train.max_epochs=2"]])
+def test_the_epochs_of_the_recipe_are_told_only_where_they_hold(
+    tmp_path: Path, spec: CorpusSpec, settings: list[str]
+) -> None:
+    said: list[str] = []
+    settled(tmp_path / "a", spec, tell=said.append)
+    assert "epochs" in said[0]
+    settled(tmp_path / "b", spec, *settings, tell=said.append)
+    assert "epochs" not in said[1]
+    settled(tmp_path / "c", spec, tell=said.append, budget=60.0)
+    assert "epochs" not in said[2]
 
 
 def test_settings_of_the_chosen_recipe_may_be_changed(tmp_path: Path) -> None:
     (tmp_path / "words.tsv").write_text("hello\thɛloʊ\nworld\twɜːld\n", "utf-8")
     spec = CorpusSpec.parse(str(tmp_path / "words.tsv"))
-    config = settle_config(tmp_path / "run", [spec], None, ["model.embed_size=32"], None, None, lambda text: None)
+    config = settled(tmp_path / "run", spec, "model.embed_size=32")
     assert (config.model.kind, config.model.embed_size) == ("rnn", 32)
 
 

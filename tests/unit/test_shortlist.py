@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqloom.errors import UsageError
-from seqloom.runtime.shortlist import enough, learn_shortlist, write_shortlist
+from seqloom.formats.shortlist import enough, learn_shortlist, write_shortlist
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 
@@ -46,9 +46,9 @@ def test_of_two_vocabularies_only_known_tokens_have_a_row(tmp_path):
 def test_no_more_is_learned_from_than_memory_takes(monkeypatch):
     pairs = make_pairs()
     few = sum(len(source) * len(target) for source, target in pairs[:3])
-    monkeypatch.setattr("seqloom.runtime.shortlist.MOST_MEETINGS", few)
+    monkeypatch.setattr("seqloom.formats.shortlist.MOST_MEETINGS", few)
     assert len(enough(pairs)) == 3
-    monkeypatch.setattr("seqloom.runtime.shortlist.MOST_MEETINGS", 1)
+    monkeypatch.setattr("seqloom.formats.shortlist.MOST_MEETINGS", 1)
     assert len(enough(pairs)) == 1
 
 

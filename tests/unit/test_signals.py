@@ -8,11 +8,11 @@ import threading
 
 import pytest
 
-from seqloom.train.signals import StopFlag, stop_requested
+from seqloom.training.signals import StopFlag, stop_requested
 
 WAIT = """
 import time
-from seqloom.train.signals import stop_requested
+from seqloom.training.signals import stop_requested
 with stop_requested() as stop:
     print("ready", flush=True)
     while not stop:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from seqloom.evaluate import significance
-from seqloom.evaluate.metrics import Measurement, measure, percent
-from seqloom.evaluate.significance import compare, estimate
+from seqloom.metrics import significance
+from seqloom.metrics.measures import Measurement, measure, percent
+from seqloom.metrics.significance import compare, estimate
 
 
 def rates(hits):
@@ -85,6 +85,45 @@ def test_chance_differences_are_rarely_significant():
     ]
     assert np.mean(np.array(p_values) < 0.05) < 0.15
     assert 0.3 < np.mean(p_values) < 0.7
+
+
+def lopsided(words=99):
+    """BLEU of two systems that have every single word wrong, but one of them has one sentence right."""
+    right = "a man in an orange hat"
+    both = [right] + ["x"] * words, ["x"] * (words + 1)
+    return [measure(texts, [[right]] + [["yes"]] * words, names=["bleu"]) for texts in both]
+
+
+def test_one_lucky_sentence_is_not_significant():
+    """A third of the resamples does not even contain it. By the distance from their mean alone p would be 0.001."""
+    found = compare(*lopsided())["bleu"]
+    assert found.low == 0 < found.difference < found.high
+    assert 0.6 < found.p_value < 0.85
+    assert not found.significant
+    assert found.starred_p == f"{found.p_value:.3f}"
+    worse = compare(*reversed(lopsided()))["bleu"]
+    assert worse.p_value == found.p_value
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_star_means_that_the_interval_excludes_zero(seed):
+    draw = np.random.default_rng(seed)
+    shares, seen = draw.uniform(0, 0.06, 40), set()
+    for share in shares:
+        resampled = np.where(draw.random(1000) < share, 0.0, draw.exponential(1.0, 1000))
+        found = significance.difference_of(float(resampled.mean()) * 2.5, resampled, 100)
+        assert found.p_value >= 2 * np.mean(resampled <= 0)
+        if found.significant:
+            assert found.low > 0
+        seen.add(found.significant)
+    assert seen == {True, False}
+
+
+def test_ties_count_for_neither_side():
+    """Of a thousand resamples 25 without a difference are one in twenty of both tails: no star; 24 are fewer."""
+    for ties, star in ((25, False), (24, True)):
+        resampled = np.concatenate([np.zeros(ties), np.full(1000 - ties, 5.0)])
+        assert significance.difference_of(5.0, resampled, 100).significant is star
 
 
 @pytest.mark.parametrize(("sentences", "least"), [(1, 1.0), (3, 0.25), (6, 1 / 32)])

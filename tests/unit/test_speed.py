@@ -1,13 +1,12 @@
-"""What a step costs is counted, whichever kernel does the work: an equation's products, three times for both passes."""
+"""The operations of a step are counted, whichever kernel does the work: three times those of the forward pass."""
 
 import pytest
 import torch
 
 from seqloom.nn.cells import CELLS
 from seqloom.nn.recurrent import Recurrent
-from seqloom.train.speed import count_flops
+from seqloom.training.speed import Speed, count_flops
 
-PRODUCTS = {"rnn": 1, "rnn_relu": 1, "lstm": 4, "gru": 3, "gru_fused": 3}  # of x and of h, each
 E, H = 16, 32
 
 
@@ -18,5 +17,12 @@ def test_every_product_of_a_cell_is_counted(cell: str, padded: bool) -> None:
     x, mask = torch.randn(4, 7, E), torch.ones(4, 7, dtype=torch.bool)
     mask[1, 3:] = not padded
     found = count_flops(layer, lambda: layer(x, mask))
-    exact = 3 * 2 * int(mask.sum()) * PRODUCTS[cell] * (E * H + H * H)
+    exact = 3 * 2 * int(mask.sum()) * len(CELLS[cell].stacked) * (E * H + H * H)
     assert exact <= found <= exact * 28 / int(mask.sum())  # the equation's own loop multiplies padding too
+
+
+def test_no_share_is_above_one_though_the_machine_was_busy_when_it_was_measured() -> None:
+    speed = Speed(flops_per_second=100e9, flops_per_token=1e9)
+    assert "a bare matrix product reaches 100 GFLOP/s on this machine; MFU is the share of it" in speed.describe()
+    assert [speed.used(pace) for pace in (50, 109, 54.5, 109)] == [0.5, 1.0, 0.5, 1.0]
+    assert Speed().used(50) == 0.0

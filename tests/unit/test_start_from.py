@@ -1,4 +1,4 @@
-"""Which tensors move from an old model to a new one, between all shapes, and what is said of it."""
+"""Which tensors are copied from an old model to a new one, between all shapes, and how it is reported."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import torch
 
 from seqloom.config import load_config
 from seqloom.models.build import build_model
-from seqloom.models.start_from import render_taken, take_labels, take_over
+from seqloom.models.take_over import render_taken, take_labels, take_over
 
 SMALL = "model.layers=2 model.width=8 model.heads=2"
 
@@ -112,7 +112,7 @@ def test_a_table_of_places_is_taken_as_far_as_it_goes() -> None:
     assert taken.begun == {"source_positions.table": 92, "target_positions.table": 92}
     assert torch.equal(new.source_positions.table[:92], old.source_positions.table)
     assert torch.equal(new.source_positions.table[92:], fresh[92:])
-    assert "source_positions: the first 92 places from runs/x, the others new" in render_taken(taken, "runs/x")
+    assert "source_positions: the first 92 positions from runs/x, the others new" in render_taken(taken, "runs/x")
     shorter = make("model.positions=learned", "data.max_tokens=10")
     assert not take_over(shorter, old.state_dict(), same_target=True).begun
     assert torch.equal(shorter.source_positions.table, old.source_positions.table[:72])
@@ -125,6 +125,6 @@ def test_other_widths_do_not_fit_and_the_reason_is_said() -> None:
     assert taken.whole == ["output.bias"]
     assert taken.new["target_table.weight"] == "shape [9, 8] here, [9, 16] there"
     assert all(torch.equal(new.state_dict()[name], before[name]) for name in taken.new)
-    assert "not used of runs/x: target_table (1), source_table (1), encoder.*.attention" in render_taken(
+    assert "in runs/x but not used: target_table (1), source_table (1), encoder.*.attention" in render_taken(
         taken, "runs/x"
     )

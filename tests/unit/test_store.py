@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from seqloom.config import DataConfig
-from seqloom.data import build, origin
+from seqloom.data import origin
+from seqloom.data import store_builder as build
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.hold_out import HoldOut
 from seqloom.data.prepare import prepare, wanted_data_hash
 from seqloom.data.store import Store
-from seqloom.errors import DataError, TrainingError, UsageError
+from seqloom.errors import DataError, UsageError, WriteError
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 
@@ -161,7 +162,7 @@ def test_no_usable_pair_and_unequal_files(tmp_path):
     (tmp_path / "a.de").write_text("a\n")
     with pytest.raises(DataError, match="differ in length from line 2"):
         prepare(tmp_path / "store", [CorpusSpec.parse(f"{tmp_path}/a.en,{tmp_path}/a.de")], JOINT, CONFIG, 1)
-    assert not list(tmp_path.glob("store*"))  # nothing half-built is left
+    assert not list(tmp_path.glob("*store*"))  # nothing half-built is left
 
 
 def test_too_few_sources_to_hold_any_out(tmp_path):
@@ -317,10 +318,10 @@ def test_a_kill_leaves_the_old_store_or_none(tmp_path, pairs, spec, moment, monk
 
 
 def test_leftovers_of_a_killed_build_are_swept(tmp_path, spec):
-    (tmp_path / "store.new" / "train").mkdir(parents=True)
-    (tmp_path / "store.new" / "train" / "source.ids").write_text("half")
+    (tmp_path / ".saving-store" / "train").mkdir(parents=True)
+    (tmp_path / ".saving-store" / "train" / "source.ids").write_text("half")
     prepare(tmp_path / "store", [spec], JOINT, CONFIG, 1)
-    assert not (tmp_path / "store.new").exists()
+    assert not (tmp_path / ".saving-store").exists()
 
 
 @pytest.mark.parametrize("victim", ["train/source.ids", "valid/target.lengths", "manifest.json", "train/lines"])
@@ -357,9 +358,9 @@ def test_a_full_disk_is_a_sentence(tmp_path, spec, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(build.ColumnWriter, "write", full)
-    with pytest.raises(TrainingError, match="disk is full"):
+    with pytest.raises(WriteError, match="disk is full"):
         prepare(tmp_path / "store", [spec], JOINT, CONFIG, 1)
-    assert not list(tmp_path.glob("store*"))
+    assert not list(tmp_path.glob("*store*"))
 
 
 def test_an_unwritable_folder_is_a_usage_error(tmp_path, spec):

@@ -1,4 +1,4 @@
-"""From words to pieces and back: where a word's tag stands."""
+"""From words to pieces and back: which piece has a word's tag."""
 
 import pytest
 from hypothesis import given

@@ -4,10 +4,12 @@ import pytest
 
 from seqloom.config import load_config
 from seqloom.data.corpus import CorpusSpec
+from seqloom.data.text_spool import TextSpool
 from seqloom.errors import UsageError
 from seqloom.text.sides import Tokenizers
-from seqloom.workflows.gather import learn_tokenizers
-from seqloom.workflows.settings import describe_tokenizer
+from seqloom.training.data import refuse_bad_data
+from seqloom.training.settings import describe_tokenizer
+from seqloom.training.tokenizers import BOTH, learn_tokenizers
 
 SOUNDS = ["text.joint=false", "text.tokenizer=char", "text.vocab_size=300", "text.target_tokenizer=word"]
 
@@ -20,7 +22,10 @@ def learn(tmp_path):
     def run(*overrides):
         told = []
         spec = CorpusSpec.parse(str(tmp_path / "words.tsv"))
-        return learn_tokenizers([spec], load_config(overrides=overrides), told.append, quiet=True), told
+        config = load_config(overrides=overrides)
+        with TextSpool(tmp_path, BOTH) as spool:
+            refuse_bad_data([spec], None, config, False, lambda text: None, [spool.add])
+            return learn_tokenizers(spool, config, told.append, quiet=True), told
 
     return run
 

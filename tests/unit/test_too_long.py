@@ -1,17 +1,19 @@
 """Lines with more tokens than data.max_tokens: plain text is cut and nothing of it lost, else little may be lost."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seqloom.config import DataConfig, load_config
+from seqloom.config import Config, DataConfig, load_config
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.prepare import prepare
 from seqloom.data.store import Store
 from seqloom.errors import DataError
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
-from seqloom.workflows.gather import gather_data
+from seqloom.training.data import gather_data
+from seqloom.training.request import Settled, TrainRequest
 
 CHARS = learn_tokenizer("char", [], 260)
 LIMIT = DataConfig(max_tokens=20, valid_pairs=2)
@@ -65,6 +67,11 @@ def test_one_long_line_is_text_enough(tmp_path: Path) -> None:
     assert len(valid) == 2
 
 
+def gather(folder: Path, spec: CorpusSpec, config: Config, **options: Any) -> tuple[Tokenizers, Store, Store]:
+    request = TrainRequest((spec.name,), folder, quiet=True, **options)
+    return gather_data(Settled(request, config, (spec,)))
+
+
 @pytest.mark.parametrize("task", ["masked", "denoise"])
 def test_training_on_plain_text_loses_none_of_it(task: str, tmp_path: Path) -> None:
     settings = [f"task.name={task}", "text.tokenizer=char", "text.vocab_size=300", "data.max_tokens=20"]
@@ -72,7 +79,7 @@ def test_training_on_plain_text_loses_none_of_it(task: str, tmp_path: Path) -> N
     (tmp_path / "run").mkdir()
     spec = text_spec(tmp_path, LINES)
     config = load_config(overrides=[*settings, "data.valid_pairs=2", "model.kind=transformer"])
-    gathered = gather_data(tmp_path / "run", [spec], (), config, None, False, told.append, quiet=True)
+    gathered = gather(tmp_path / "run", spec, config, tell=told.append)
     letters = sum(
         len(text.replace(" ", "")) for store in gathered[1:] for _, text in texts_of(store, gathered[0].source)
     )
@@ -118,5 +125,5 @@ def test_training_is_refused_for_long_lines_and_goes_on_when_allowed(tmp_path: P
     spec, config = pairs_spec(tmp_path, "many.tsv", 4), load_config(overrides=settings)
     (tmp_path / "run").mkdir()
     with pytest.raises(DataError, match=r"data\.max_tokens = 20"):
-        gather_data(tmp_path / "run", [spec], (), config, None, False, print, quiet=True)
-    gather_data(tmp_path / "run", [spec], (), config, None, True, print, quiet=True)
+        gather(tmp_path / "run", spec, config)
+    gather(tmp_path / "run", spec, config, allow_loss=True)

@@ -1,4 +1,4 @@
-"""What a forward pass records under which name: sides, directions and layers can be told apart, time is axis 1."""
+"""What a forward pass records under which name: sides, directions and layers differ, time is axis 1."""
 
 import pytest
 import torch
@@ -9,14 +9,21 @@ from seqloom.nn.cells import CELLS
 from seqloom.nn.trace import Trace, part_of
 from seqloom.text.vocabulary import BOS, EOS
 
-PARTS = {
-    "rnn": {"state.hidden"},
-    "rnn_relu": {"state.hidden"},
-    "lstm": {"gate.input", "gate.forget", "gate.output", "gate.candidate", "state.hidden", "state.cell"},
-    "gru": {"gate.reset", "gate.update", "gate.candidate", "state.hidden"},
-    "gru_fused": {"gate.reset", "gate.update", "gate.candidate", "state.hidden"},
-}
 SOURCE, TARGET = torch.tensor([[5, 6, 7, EOS]]), torch.tensor([[BOS, 5, 8]])
+
+
+def parts_of(cell: str) -> set[str]:
+    """What a cell says that it computes."""
+    kind = CELLS[cell]
+    gates = {f"gate.{part}" for part in kind.stacked if part not in kind.states}
+    return gates | {f"state.{part}" for part in kind.states}
+
+
+def test_the_gates_of_the_lectures() -> None:
+    assert parts_of("rnn") == parts_of("rnn_relu") == {"state.hidden"}
+    assert parts_of("gru") == parts_of("gru_fused") == {"gate.reset", "gate.update", "gate.candidate", "state.hidden"}
+    lstm = {"gate.input", "gate.forget", "gate.output", "gate.candidate", "state.hidden", "state.cell"}
+    assert parts_of("lstm") == lstm
 
 
 def traced(*settings: str) -> Trace:
@@ -34,7 +41,7 @@ def test_every_cell_tells_its_gates_and_states_over_time(cell: str, attention: s
     trace = traced(f"model.cell={cell}", f"model.attention={attention}")
     places = [f"encoder.{direction}.{depth}" for direction in ("forward", "backward") for depth in (0, 1)]
     places += ["decoder.0", "decoder.1"]
-    want = {f"{place}.{part}" for place in places for part in PARTS[cell]}
+    want = {f"{place}.{part}" for place in places for part in parts_of(cell)}
     assert set(trace.names()) == want | ({"decoder.attention"} if attention != "none" else set())
     for name in want:
         over_time = torch.cat(trace[name], 1)

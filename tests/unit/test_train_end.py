@@ -1,14 +1,11 @@
-"""What `seqloom train` wants to know of the end before it starts, and what it says of the clipping when it is there."""
-
-from types import SimpleNamespace
-from typing import Any
+"""The end of a training run: settings that need to know it, and the report of clipped steps."""
 
 import pytest
 
 from seqloom.config import load_config
 from seqloom.errors import UsageError
-from seqloom.workflows.limits import check_end
-from seqloom.workflows.train import tell_clipping
+from seqloom.training.gradient_clipping import describe_clipping
+from seqloom.training.run_end import check_end
 
 
 @pytest.mark.parametrize(
@@ -37,8 +34,5 @@ def test_what_grows_or_falls_over_the_run_needs_an_end(settings: str, said: str)
         (0, 4, 0.0, ""),
     ],
 )
-def test_the_share_of_clipped_steps_is_told(clipped: int, step: int, norm: float, said: str) -> None:
-    loop: Any = SimpleNamespace(
-        state=SimpleNamespace(clipped=clipped, step=step), config=SimpleNamespace(clip_norm=norm)
-    )
-    assert tell_clipping(loop) == said
+def test_the_share_of_clipped_steps_is_reported(clipped: int, step: int, norm: float, said: str) -> None:
+    assert describe_clipping(clipped, step, norm) == said

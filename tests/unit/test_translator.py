@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.config import dump_config, load_config
-from seqloom.errors import ModelError, UsageError
+from seqloom.decode.options import SearchRequest
+from seqloom.errors import ModelError, UsageError, WriteError
 from seqloom.models.build import build_model
 from seqloom.models.weights import load_weights, save_weights, stored_tensors
 from seqloom.runtime.folder import open_run
-from seqloom.runtime.inputs import prepare
+from seqloom.runtime.inputs import Intake
 from seqloom.runtime.parts import NOTHING, Translation
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
@@ -52,7 +53,7 @@ def rnn_run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rnn(rnn_run):
-    return Translator.load(rnn_run)
+    return Translator.load(rnn_run, threads=1)
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def test_the_same_again(rnn, rnn_run):
 
 
 def test_empty_text_stays_empty(rnn):
-    assert rnn.translate(["", " \t ", "\u3000\n", "a"])[:3] == ["", "", ""]
+    assert rnn.translate(["", " \t ", "\u3000\n", "a"])[:3] == ["", " \t ", "\u3000\n"]
     assert rnn.hypotheses([""], n_best=3) == [[NOTHING] * 3]  # as many as of any other text
     assert Translation("", 0.0, 0.0) == NOTHING
 
@@ -147,7 +148,7 @@ def test_control_characters_and_nul_are_text(rnn):
 def test_half_a_surrogate_pair_is_refused_with_its_place(rnn):
     with pytest.raises(UsageError, match=r"line 2: character 3 is a lone surrogate \(U\+D83D\)"):
         rnn.translate(["fine", "ab\ud83d"])
-    with pytest.raises(UsageError, match="line 1: want text, got int"):
+    with pytest.raises(UsageError, match=r"line 1: want text, got \d+ \(int\)"):
         rnn.translate([1])
 
 
@@ -251,11 +252,8 @@ def test_text_is_normalised_as_in_training(tmp_path):
     nfc = Translator.load(make_run(tmp_path / "nfc", *RNN, "data.normalise=nfc"))
     composed, apart = "où là", unicodedata.normalize("NFD", "où là")
     assert nfc.translate(apart) == nfc.translate(composed)
-    arguments = {"max_tokens": 99, "lines": [1], "warn": print}
-    plain, normal = (
-        prepare([apart], nfc.tokenizers.source, normalise=normalise, **arguments) for normalise in ("none", "nfc")
-    )
-    assert plain != normal == prepare([composed], nfc.tokenizers.source, normalise="none", **arguments)
+    plain, normal = (Intake(nfc.tokenizers.source, 99, normalise) for normalise in ("none", "nfc"))
+    assert plain.prepare([apart], [1]) != normal.prepare([apart], [1]) == plain.prepare([composed], [1])
 
 
 def test_threads_are_set_and_checked(rnn_run):
@@ -272,7 +270,7 @@ def test_threads_are_set_and_checked(rnn_run):
 @pytest.mark.parametrize(("beam", "n_best"), [(0, 1), (-1, 1), (1001, 1), (100_000_000, 1), (5, 0), (None, 1001)])
 def test_a_beam_out_of_reason_is_refused_even_without_text(rnn, beam, n_best):
     for texts in ([], [""], ["a cat"]):
-        with pytest.raises(UsageError, match="want 1 <= n_best <= beam <= 1000"):
+        with pytest.raises(UsageError, match=r"^(beam|n_best) = -?\d+: want 1 to 1000$"):
             rnn.hypotheses(texts, beam=beam, n_best=n_best)
 
 
@@ -289,7 +287,7 @@ def test_a_beam_larger_than_the_vocabulary(tmp_path):
         with pytest.raises(UsageError, match=f"{said}: the model's vocabulary has 9 tokens; want at most that many"):
             ask()
     assert len(tiny.hypotheses(["a"], n_best=9)[0]) == 9
-    assert tiny.options().beam == 9  # the model's own setting is no mistake of the caller
+    assert tiny.fill(SearchRequest()).beam == 9  # the model's own setting is no mistake of the caller
 
 
 def test_many_hypotheses_take_fewer_sentences_at_once(rnn, monkeypatch):
@@ -297,7 +295,7 @@ def test_many_hypotheses_take_fewer_sentences_at_once(rnn, monkeypatch):
     encode = rnn.model.encode
     monkeypatch.setattr(rnn.model, "encode", lambda src, *rest: sizes.append(len(src)) or encode(src, *rest))
     rnn.sample(["a"] * 5, 400, max_length=2)
-    assert sizes == [1, 2, 2]
+    assert sorted(sizes) == [1, 2, 2]  # several batches run at the same time, in any order
     rnn.hypotheses(["a"] * 3, beam=260, max_length=2)
     assert sizes[3:] == [3]
     rnn.alternatives(["a"] * 3, 260, beam=2, max_length=2)
@@ -314,7 +312,7 @@ def test_devices(rnn_run):
 
 
 def test_facts_come_from_the_run(rnn):
-    assert rnn.facts == {"format": 1, "params": 9, "step": 4, "data_hash": "d", "finished": True}
+    assert rnn.facts == {"params": 9, "step": 4, "data_hash": "d", "finished": True}
 
 
 @pytest.mark.parametrize("settings", [RNN, TRANSFORMER, (*TRANSFORMER, "text.joint=false", "model.positions=learned")])
@@ -389,9 +387,8 @@ def test_a_failed_write_leaves_the_old_weights(tmp_path, rnn, monkeypatch):
     save_weights(rnn.model, file)
     before = file.read_bytes()
     monkeypatch.setattr("os.fsync", lambda number: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space") as caught:
+    with pytest.raises(WriteError, match=f"{file}: cannot be written: the disk is full"):
         save_weights(rnn.model, file)
-    assert (caught.value.errno, caught.value.filename) == (28, str(file))  # whoever catches it can say where
     assert file.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["w"]
 
@@ -449,25 +446,25 @@ def replace_setting(old, new):
         (write("run.json", "[]"), "run.json: damaged"),
         (write("run.json", '{"format": 2, "version": "9.9"}'), "written by Seqloom 9.9 in format 2"),
         (remove("model.safetensors"), "model.safetensors is missing"),
-        (unfinished, "training has not finished (no model.safetensors yet, it has come to step-00001000)"),
+        (unfinished, "training has not finished (no model.safetensors yet; the last checkpoint is step-00001000)"),
         (just_begun, "(no model.safetensors yet): run the same `seqloom train` command again"),
         (cut("model.safetensors", 2000), "model.safetensors: damaged or cut short"),
         (cut("model.safetensors", 0), "model.safetensors: damaged or cut short"),
         (write("model.safetensors", "PK this is a pickle"), "model.safetensors: damaged or cut short"),
-        (remove("tokenizer/tokenizer.json"), "no tokenizer here"),
+        (remove("tokenizer/tokenizer.json"), "has no tokenizer"),
         (cut("tokenizer/tokenizer.json", 99), "damaged"),
         (replace_setting("width = 8", "width = 16"), "the settings ask for"),
         (replace_setting('cell = "gru"', 'cell = "lstm"'), "not the weights of the model that config.toml"),
         (replace_setting('attention = "additive"', 'attention = "none"'), "does not belong to it"),
         (replace_setting('kind = "rnn"', 'kind = "transformer"'), "is missing"),
         (replace_setting("width = 8", "width = 100000"), "the settings ask for"),
-        (replace_setting("\nlayers = 1", "\nlayers = 1000"), "cannot be the 1000 layers"),
+        (replace_setting("\nlayers = 1", "\nlayers = 1000"), "are too few for the 1000 layers"),
     ],
 )
 def test_every_damage_is_one_sentence(run, damage, said):
     damage(run)
     with pytest.raises(ModelError) as caught:
-        Translator.load(run)
+        Translator.load(run, notice=lambda message: None)
     assert said in str(caught.value)
     assert str(run) in str(caught.value)
 
@@ -477,7 +474,7 @@ def test_every_damage_is_one_sentence(run, damage, said):
     [
         ("rum", "no such folder. Did you mean 'run'?"),
         ("nowhere/run", "no such folder."),
-        (".", "it holds some: "),
+        (".", "it contains some: "),
         ("run/model.safetensors", "a file, not a folder. Did you mean"),
         ("run/tokenizer", "a part of a run. Did you mean"),
     ],

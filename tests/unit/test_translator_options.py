@@ -1,4 +1,4 @@
-"""Search options, prefixes, chance, alternatives and ensembles on texts: what a Translator makes of them."""
+"""Search options, prefixes, sampling, alternatives and ensembles of a Translator."""
 
 import json
 import shutil
@@ -8,6 +8,7 @@ import torch
 
 from seqloom.config import dump_config, load_config
 from seqloom.decode.ensemble import Ensemble
+from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
@@ -62,10 +63,11 @@ def words(tmp_path_factory):
 def test_options_are_the_models_own_unless_given(tmp_path, translator):
     settings = ["length_penalty=0.5", "coverage_penalty=0.25", "min_length=7", "no_repeat_ngram=2", "beam=3"]
     own = Translator.load(make_run(tmp_path / "own", *(f"decode.{setting}" for setting in settings)))
-    options = own.options()
+    options = own.fill(SearchRequest())
     got = (options.beam, options.length_penalty, options.coverage_penalty, options.min_length, options.no_repeat_ngram)
     assert got == (3, 0.5, 0.25, 7, 2)
-    options = own.options(4, 2, length_penalty=0.0, coverage_penalty=None, min_length=0, max_length=9)
+    request = SearchRequest.of(beam=4, n_best=2, length_penalty=0.0, coverage_penalty=None, min_length=0, max_length=9)
+    options = own.fill(request)
     got = (options.beam, options.n_best, options.length_penalty, options.coverage_penalty, options.min_length)
     assert (*got, options.max_length) == (4, 2, 0.0, 0.25, 0, 9)
     said = {"length_penalty": 0.5, "coverage_penalty": 0.25, "min_length": 7, "no_repeat_ngram": 2}
@@ -110,8 +112,8 @@ def test_a_long_text_has_its_prefix_once(tmp_path):
     assert whole == f"{first} {second}" and first.startswith("no")
 
 
-def test_an_empty_text_stays_empty_whatever_is_asked(translator):
-    assert translator.hypotheses([" "], prefixes="no") == [[NOTHING]]
+def test_a_blank_text_stays_as_it_is_whatever_is_asked(translator):
+    assert translator.hypotheses([" "], prefixes="no")[0][0].text == " "
     assert translator.sample([""], 2) == [[NOTHING] * 2]
     assert translator.alternatives([""], 3, prefixes=["x"]) == [[NOTHING]]
 
@@ -135,7 +137,7 @@ def test_prefixes_of_every_tokenizer(translator, words, tmp_path):
         ("the zebra dog gnu", "the prefix 'the zebra dog gnu' cannot be written: 'zebra', 'gnu' not among the"),
         (["", "zebra"], "line 12: the prefix 'zebra' cannot be written"),
         (["a"], "1 prefixes for 2 texts"),
-        (["", "the\ud83d"], "line 12: the prefix is no text: character 4 is a lone surrogate"),
+        (["", "the\ud83d"], "line 12: the prefix is not a text: character 4 is a lone surrogate"),
         (["the " * 60, ""], "line 11: the prefix has 60 tokens, but an output for this source is cut at 54"),
     ],
 )
@@ -150,7 +152,7 @@ def test_alternatives_differ_at_once(translator):
     for ranked in translator.alternatives(TEXTS, 4, beam=2, prefixes="un", min_length=4):
         assert len({t.text[:3] for t in ranked}) == 4
         assert [t.score for t in ranked] == sorted((t.score for t in ranked), reverse=True)
-    with pytest.raises(UsageError, match="0 alternatives: want 1 to 1000"):
+    with pytest.raises(UsageError, match="alternatives = 0: want 1 to 1000"):
         translator.alternatives(TEXTS, 0)
 
 
@@ -232,17 +234,15 @@ def test_members_must_share_their_vocabularies(members, tmp_path):
 def test_members_must_do_the_same(members, tmp_path):
     there = make_run(tmp_path / "there", "data.source_lang=en", "data.target_lang=de")
     back = make_run(tmp_path / "back", facts={"source_lang": "de", "target_lang": "en"})
-    with pytest.raises(UsageError, match=r"data\.source_lang is 'en' in the one and 'de' in the other"):
+    with pytest.raises(UsageError, match=r"data\.source_lang is 'en' in one and 'de' in the other"):
         Translator.load_ensemble([there, back])
     Translator.load_ensemble([there, members[0]])  # where nobody said, nobody knows
-    with pytest.raises(UsageError, match=r"data\.normalise is 'none' in the one and 'nfc' in the other"):
+    with pytest.raises(UsageError, match=r"data\.normalise is 'none' in one and 'nfc' in the other"):
         Translator.load_ensemble([members[0], make_run(tmp_path / "nfc", "data.normalise=nfc")])
 
 
 def test_a_setting_that_no_search_has(translator):
-    with pytest.raises(
-        UsageError, match=r"no_repeat_ngrams: no setting of a search.* Did you mean 'no_repeat_ngram'\?"
-    ):
+    with pytest.raises(UsageError, match=r"no_repeat_ngrams: no such search option.* Did you mean 'no_repeat_ngram'\?"):
         translator.translate("a", no_repeat_ngrams=3)
 
 

@@ -1,4 +1,4 @@
-"""Vector files: written and read again, and what is broken in them is told with its place."""
+"""Vector files: written and read again; errors name the place of what is broken."""
 
 import gzip
 from pathlib import Path
@@ -84,35 +84,35 @@ def test_the_first_vector_of_a_repeated_word_counts(tmp_path):
     said = []
     found = load_vectors(tmp_path / "v.txt", said.append)
     assert (found.words, found.matrix.ravel().tolist()) == (["a", "b"], [1, 2])
-    assert "1 words come more than once" in said[0]
+    assert "1 words occur more than once" in said[0]
 
 
 FLOATS = np.zeros(2, "<f4").tobytes()
 BROKEN = {
-    b"": "line 1: no vectors",
+    b"": "line 1: not a vector file",
     b"2 2\na 1 2\n": "ends after 1 of the 2",
-    b"3 2\na 1 2\n": "promises 3 words",
+    b"3 2\na 1 2\n": "announces 3 words",
     b"1 2\na 1 2\nb 1 2\n": "line 3: more words than the 1",
-    b"2 2\na 1 2\nb 1\n": "line 3: 1 numbers behind 'b', want 2",
-    b"2 2\na 1 2\nb 1 2 3\n": "line 3: 3 numbers behind 'b', want 2",
-    b"2 2\na 1 2\nb 1 x\n": "line 3: the vector of 'b': 'x' is no number",
-    b"2 2\na 1 2\nb 1 nan\n": "line 3: the vector of 'b' holds",
-    b"2 2\na 1 2\nb 1 1e39\n": "line 3: the vector of 'b' holds",
+    b"2 2\na 1 2\nb 1\n": "line 3: 1 numbers after 'b', want 2",
+    b"2 2\na 1 2\nb 1 2 3\n": "line 3: 3 numbers after 'b', want 2",
+    b"2 2\na 1 2\nb 1 x\n": "line 3: the vector of 'b': 'x' is not a number",
+    b"2 2\na 1 2\nb 1 nan\n": "line 3: the vector of 'b' has",
+    b"2 2\na 1 2\nb 1 1e39\n": "line 3: the vector of 'b' has",
     b"2 2\na 1 2\n\nb 1 2\n": "line 3: a blank line",
     b"2 2\na 1 2\n\xff\xfe 1 2\n": "line 3: invalid UTF-8",
     b"0 2\n": "line 1: 0 words",
     b"2 0\na\nb\n": "width 0",
     b"1 999999999999\na 1\n": "width 999999999999",
-    b"999999999999 300\na 1\n": "promises 999,999,999,999 words",
-    b"9" * 50 + b" 300\na 1\n": "promises 99,999",
+    b"999999999999 300\na 1\n": "announces 999,999,999,999 words",
+    b"9" * 50 + b" 300\na 1\n": "announces 99,999",
     b"1 2\na " + FLOATS[:-1]: "word 1 of 1: the file ends here",
-    b"1 9\na " + FLOATS: "promises 1 words",
+    b"1 9\na " + FLOATS: "announces 1 words",
     b"2 2\naaaaaaaaaa " + FLOATS + b"b" + FLOATS: "word 2 of 2",
     b"1 2\n" + b"a" * 5000 + FLOATS: "word 1: longer than",
-    b"1 2\n\xff " + FLOATS: "word 1: b'\\xff' is no UTF-8",
+    b"1 2\n\xff " + FLOATS: "word 1: b'\\xff' is not UTF-8",
     b"1 2\n " + FLOATS + b"xxx": "word 1: an empty word",
-    b"1 2\na " + np.array([np.inf, 0], "<f4").tobytes(): "word 1 ('a'): its vector is not finite",
-    b"1 2\na " + FLOATS + b"\nb": "goes on after the 1 words",
+    b"1 2\na " + np.array([np.inf, 0], "<f4").tobytes(): "word 1 ('a'): its vector has a number that is not finite",
+    b"1 2\na " + FLOATS + b"\nb": "has data after the 1 words",
 }
 
 
@@ -125,8 +125,8 @@ def test_a_broken_file_is_told_with_its_place(content, packed, tmp_path):
         load_vectors(file)
     said = str(error.value)
     assert said.startswith(str(file))
-    # What a packed file promises can only be compared with what gzip could make of it.
-    assert BROKEN[content] in said or (packed and "promises" in BROKEN[content] and "ends" in said)
+    # What a packed file announces can only be compared with what gzip could make of it.
+    assert BROKEN[content] in said or (packed and "announces" in BROKEN[content] and "ends" in said)
 
 
 @given(st.binary(max_size=200), st.sampled_from([b"", b"1 1\n", b"3 2\n", b"2 4\na "]))
@@ -147,7 +147,7 @@ def test_a_damaged_gzip_file_and_a_missing_file(tmp_path):
         load_vectors(tmp_path / "v.bin.gz")
     with pytest.raises(UsageError, match=r"no such file. Did you mean 'v.bin.gz'"):
         load_vectors(tmp_path / "v.bim.gz")
-    with pytest.raises(UsageError, match="not from standard input"):
+    with pytest.raises(UsageError, match="cannot be read from standard input"):
         load_vectors(Path("-"))
 
 

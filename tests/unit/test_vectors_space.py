@@ -159,8 +159,8 @@ def test_a_part_of_speech_before_the_number_as_simlex_has_it(tmp_path):
         ("a b c d\nc d 1\n", "line 1"),
         ("a b 1\na b nan\n", "line 2"),
         ("a b 1\na b c 2\n", "line 2"),
-        ("a b c\n", "no pair"),
-        ("", "no pair"),
+        ("a b c\n", "has no word pairs"),
+        ("", "has no word pairs"),
     ],
 )
 def test_a_broken_file_of_pairs_is_told_with_its_line(text, said, tmp_path):
@@ -202,7 +202,7 @@ def test_there_are_no_more_clusters_than_different_words():
 
 def test_a_picture_needs_three_words_and_repeats_count_once(royal):
     assert make_picture(royal, ["king", "King", "queen", "table"], 2).words == ["king", "queen", "table"]
-    with pytest.raises(UsageError, match="want at least 3"):
+    with pytest.raises(UsageError, match="needs at least 3 words"):
         make_picture(royal, ["king", "KING", "queen"], 2)
 
 
@@ -213,5 +213,5 @@ def test_a_table_starts_from_the_vectors_of_words_it_has(royal):
     np.testing.assert_allclose(rows / rows.std(), royal.matrix[[2, 3]] / royal.matrix[[2, 3]].std(), rtol=1e-5)
     assert (rows.dtype, rows.std()) == (np.float32, pytest.approx(0.02, rel=1e-3))
     assert known_rows(royal, ["king"], 3, std=0.02)[1].shape == (0, 3)
-    with pytest.raises(UsageError, match="are 3 wide, the word vectors of this model 8"):
+    with pytest.raises(UsageError, match="are 3 wide, the embeddings of this model 8"):
         known_rows(royal, ["▁king"], 8, std=0.02)

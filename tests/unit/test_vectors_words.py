@@ -40,7 +40,7 @@ def test_a_corpus_is_ids_by_frequency_without_the_rare():
 
 @pytest.mark.parametrize(
     ("texts", "said"),
-    [([], "t: no word in it"), ([[]], "no word"), ([["a", "a"], ["b"]], "'a' is the most frequent, 2")],
+    [([], "t: has no words"), ([[]], "no word"), ([["a", "a"], ["b"]], "'a' is the most frequent, 2")],
 )
 def test_too_little_text_is_refused(texts, said):
     with pytest.raises(DataError, match=said):
@@ -88,7 +88,7 @@ def test_a_bag_takes_ids_of_any_tokenizer_and_only_the_frequent():
 
 
 def test_a_bag_of_nothing_or_of_a_wrong_kind_is_refused():
-    with pytest.raises(DataError, match="no word occurs in 3"):
+    with pytest.raises(DataError, match="texts occurs in 3"):
         BagOfWords.fit(["a", "a"], min_count=3)
     with pytest.raises(UsageError, match="Did you mean 'tf-idf'"):
         BagOfWords.fit(["a"], "tfidf")

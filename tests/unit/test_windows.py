@@ -1,4 +1,4 @@
-"""Windows of running text: every token is foreseen once, lanes hang together, chance follows from (seed, epoch)."""
+"""Windows of running text: every token is predicted once, lanes are continuous, (seed, epoch) decides the order."""
 
 import itertools
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqloom.data.windows import StoredText, StreamBatches, as_stream, cut_apart, cut_in_order, cut_lanes
+from seqloom.data.language_windows import StoredText, StreamBatches, as_stream, cut_apart, cut_in_order, cut_lanes
 from seqloom.errors import UsageError
 from seqloom.text.vocabulary import EOS
 
@@ -112,7 +112,7 @@ class Lines:
 
 @pytest.mark.parametrize("at_once", [1, 3, 100])
 def test_a_store_is_read_as_a_stream(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.data.windows.LINES_AT_ONCE", at_once)
+    monkeypatch.setattr("seqloom.data.language_windows.LINES_AT_ONCE", at_once)
     store: Any = Lines("train", [1.0])
     text = StoredText(store, 4, 12, carries=False, seed=1)
     assert text.stream.tolist() == as_stream(LINES).tolist() and text.rows == 3

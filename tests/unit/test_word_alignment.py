@@ -10,7 +10,7 @@ from seqloom.config import load_config
 from seqloom.errors import UsageError
 from seqloom.models.api import Memory, Seq2Seq
 from seqloom.models.build import build_model
-from seqloom.runtime import teacher_forcing
+from seqloom.runtime import scoring
 from seqloom.runtime.translator import Translator
 from seqloom.runtime.word_alignment import align_words, links, words_of_pieces
 from seqloom.text.learn import learn_tokenizer
@@ -135,7 +135,7 @@ TARGETS = ["blue red green", "five four three two one", "pink", "blue blue"]
 
 @pytest.mark.parametrize("most_tokens", [1, 2048])
 def test_a_transformer_is_read_where_its_upper_layers_write_the_word(most_tokens, monkeypatch):
-    monkeypatch.setattr(teacher_forcing, "MOST_TOKENS", most_tokens)
+    monkeypatch.setattr(scoring, "MOST_TOKENS", most_tokens)
     found = align_words(stubbed(transformer_like), SOURCES, TARGETS)
     assert found == [[(word, word) for word in range(len(target.split()))] for target in TARGETS]
 

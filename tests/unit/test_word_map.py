@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from seqloom.explain.word_map import WordMap, draw_html, draw_png, labelled
+from seqloom.vectors.word_map import WordMap, draw_html, draw_png, labelled
 
 EVIL = '</script><script>alert("x")</script>'
 

@@ -1,4 +1,4 @@
-"""Text as it is written: whole characters only, each once, with the blanks that stand between words."""
+"""Streaming decoder: whole characters only, each once, with the spaces between words."""
 
 import pytest
 

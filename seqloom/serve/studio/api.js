@@ -24,9 +24,23 @@ async function ask(path, options = {}) {
 export const languages = () => ask("/languages");
 export const settings = () => ask("/frontend/settings");
 
-export async function translate(fields, signal) {
-  const headers = { "Content-Type": "application/json" };
-  if (key) headers.Authorization = `Bearer ${key}`;
-  const said = await ask("/v1/translate", { method: "POST", headers, signal, body: JSON.stringify(fields) });
-  return said.translations[0];
+export const curves = () => ask("/v1/curves", { headers: keyed() });
+
+// The views that the served models have.
+export async function views() {
+  const { models } = await ask("/v1/model", { headers: keyed() });
+  return [...new Set(models.flatMap((model) => model.views))];
 }
+
+function keyed(headers = {}) {
+  return key ? { ...headers, Authorization: `Bearer ${key}` } : headers;
+}
+
+const post = (path, fields, signal) =>
+  ask(path, { method: "POST", headers: keyed({ "Content-Type": "application/json" }), signal, body: JSON.stringify(fields) });
+
+export async function translate(fields, signal) {
+  return (await post("/v1/translate", fields, signal)).translations[0];
+}
+
+export const explain = (fields) => post("/v1/explain", fields);

@@ -6,6 +6,7 @@ import { Links, NO_LINKS, showWords } from "./words.js";
 
 const PAUSE = 250;  // ms without a key before a request
 const MORE = 3;     // other translations
+const UNNAMED = "src";  // the source of a model without known languages
 const WORDS = /[^ \t\n\r\f\v]+/g;
 const $ = (id) => document.getElementById(id);
 const text = $("text"), output = $("output"), source = $("source"), target = $("target");
@@ -31,6 +32,11 @@ function option(code, name) {
 }
 
 const nameOf = (code) => served.find((one) => one.code === code)?.name ?? code;
+
+// A model without known languages is named by its folder, which the server writes into both names.
+function pairName(from, to) {
+  return from.code === UNNAMED ? from.name.replace(/ \(input\)$/, "") : `${from.name} → ${nameOf(to)}`;
+}
 
 function fillTargets() {
   const from = source.value;
@@ -116,8 +122,15 @@ function show(found) {
   $("detected").textContent = detected(found);
   say("");
   $("others").hidden = !words.length;
+  showInside();
   $("alternatives").replaceChildren();
   askForOthers();
+}
+
+// The same text on the page that looks inside the model.
+function showInside() {
+  $("inside").hidden = !words.length;
+  $("inside").href = `/inside?${new URLSearchParams(fields())}`;
 }
 
 function detected(found) {
@@ -130,7 +143,7 @@ function askForOthers() {
 }
 
 function showOthers(alternatives) {
-  if (!alternatives.length) return say("There is no other way.");
+  if (!alternatives.length) return say("No other translation comes close.");
   $("alternatives").replaceChildren(...alternatives.map((other) => {
     const row = document.createElement("li"), button = document.createElement("button");
     button.type = "button";
@@ -228,7 +241,7 @@ function wire() {
   $("clear").addEventListener("click", clear);
   $("copy").addEventListener("click", () => copy(output.textContent).then(() => say("Copied.")));
   $("copy-code").addEventListener("click", () => copy($("snippet").textContent).then(() => say("Copied.")));
-  $("key").addEventListener("change", () => { api.useKey($("key").value); changed(0); });
+  $("key").addEventListener("change", () => { useKey($("key").value); changed(0); });
   $("theme").addEventListener("click", changeTheme);
   $("others").addEventListener("toggle", askForOthers);
   document.addEventListener("keydown", (event) => {
@@ -236,6 +249,11 @@ function wire() {
     if (event.key === "Escape" && document.activeElement === text) clear();
   });
   wireTabs();
+}
+
+function useKey(key) {
+  api.useKey(key);
+  try { sessionStorage.setItem("key", key); } catch { /* then it holds for this page alone */ }
 }
 
 function clear() {
@@ -267,10 +285,12 @@ async function start() {
     limit = about.charLimit;
     keyNeeded = about.keyRequired;
     $("key-row").hidden = !keyNeeded;
-    const pairs = served.flatMap((from) => from.targets.map((to) => `${from.name} → ${nameOf(to)}`));
+    const pairs = served.flatMap((from) => from.targets.map((to) => pairName(from, to)));
     $("model").textContent = pairs.slice(0, 3).join(", ") + (pairs.length > 3 ? ", …" : "");
     const sources = served.filter((one) => one.targets.length);
-    source.replaceChildren(option("auto", "Detect language"), ...sources.map((one) => option(one.code, one.name)));
+    const languages = sources.some((one) => one.code !== UNNAMED);  // else there is nothing to detect
+    const detect = languages ? [option("auto", "Detect language")] : [];
+    source.replaceChildren(...detect, ...sources.map((one) => option(one.code, one.name)));
     source.value = about.language.source.code;
     fillTargets();
     target.value = about.language.target.code;

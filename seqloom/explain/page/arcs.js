@@ -1,0 +1,89 @@
+// Self-attention as arcs above the tokens: the largest weights that together make up 75 % of each row.
+
+import { make, shape, visible } from "./elements.js";
+
+const KEPT = 0.75, HIGH = 150, FOOT = 92, RISE = 0.42;
+
+// The columns of a row that hold most of it, largest first.
+export function largest(row, share = KEPT) {
+  const order = row.map((weight, column) => [weight, column]).sort((a, b) => b[0] - a[0]);
+  const total = row.reduce((sum, weight) => sum + weight, 0), kept = [];
+  let sum = 0;
+  for (const [weight, column] of order) {
+    if (sum >= share * total) break;
+    kept.push(column);
+    sum += weight;
+  }
+  return kept;
+}
+
+export class Arcs {
+  constructor({ matrix, tokens, lane, selection }) {
+    Object.assign(this, { tokens, lane, selection });
+    this.step = tokens.length > 30 ? 26 : 38;
+    this.layer = shape("g", {});
+    this.labels = tokens.map((token, at) => shape("text", {
+      class: "arc-token", transform: `translate(${this.x(at)} ${HIGH + 12}) rotate(55)`,
+      onpointerenter: () => this.over(at), onpointerleave: () => this.over(-1),
+      onclick: () => selection.pin(lane, token.side, token.index),
+    }, visible(token.text)));
+    this.picture = shape("svg", { class: "arcs",
+      role: "img", "aria-label": "Arcs between tokens; the matrix and its table hold the same numbers" }, this.layer, this.labels);
+    this.element = make("figure", { class: "picture" }, make("div", { class: "scroll" }, this.picture));
+    this.over(-1);
+    this.show(matrix);
+    selection.addEventListener("change", () => this.light());
+  }
+
+  x(at) { return 20 + at * this.step; }
+
+  over(at) {
+    this.hovered = at;
+    const token = this.tokens[at];
+    if (token?.side) this.selection.point(this.lane, token.side, token.index);
+    else this.selection.point(this.lane, null, -1);
+    if (this.arcs) this.light();
+  }
+
+  show(matrix) {
+    this.arcs = [];
+    for (let row = 0; row < matrix.rows; row++) {
+      const weights = matrix.row(row);
+      for (const column of largest(weights)) this.arcs.push(this.arc(row, column, weights[column]));
+    }
+    this.layer.replaceChildren(...this.arcs.map((arc) => arc.node));
+    this.crop(Math.max(0, ...this.arcs.map(({ row, column }) => this.rise(row, column))));
+    this.light();
+  }
+
+  rise(row, column) { return Math.min(HIGH - 12, 16 + Math.abs(this.x(row) - this.x(column)) * RISE); }
+
+  // No empty room above the highest arc.
+  crop(high) {
+    const wide = this.tokens.length * this.step + 74, top = HIGH - high - 8;
+    for (const [name, value] of Object.entries({ viewBox: `0 ${top} ${wide} ${HIGH + FOOT - top}`, width: wide, height: HIGH + FOOT - top })) this.picture.setAttribute(name, value);
+  }
+
+  arc(row, column, weight) {
+    const [from, to] = [this.x(row), this.x(column)], high = this.rise(row, column);
+    const path = from === to
+      ? `M ${from - 5} ${HIGH} C ${from - 14} ${HIGH - 26}, ${from + 14} ${HIGH - 26}, ${from + 5} ${HIGH}`
+      : `M ${from} ${HIGH} C ${from} ${HIGH - high * 1.3}, ${to} ${HIGH - high * 1.3}, ${to} ${HIGH}`;
+    return { row, column, weight, node: shape("path", { d: path, class: "arc", "stroke-width": (0.6 + 4 * weight).toFixed(2), "stroke-opacity": (0.15 + 0.6 * weight).toFixed(2) }) };
+  }
+
+  // Of a lit token only its own arcs stay: those to what it looks at, and fainter those that look at it.
+  light() {
+    const lit = new Set();
+    this.tokens.forEach((token, at) => {
+      const on = at === this.hovered || (token.side !== null && this.selection.lit(this.lane, token.side).has(token.index));
+      if (on) lit.add(at);
+      this.labels[at].classList.toggle("lit", on);
+    });
+    for (const { row, column, node } of this.arcs ?? []) {
+      node.classList.toggle("off", lit.size > 0 && !lit.has(row));
+      node.classList.toggle("in", lit.size > 0 && !lit.has(row) && lit.has(column));
+      node.classList.toggle("on", lit.has(row));
+    }
+  }
+}

@@ -1,0 +1,83 @@
+// Points on a plane, with labels; a path joins them if they are the states of one sentence.
+
+import { make, readout, shape, short, tableOf } from "./elements.js";
+import { line } from "./colours.js";
+
+const WIDE = 560, HIGH = 400, EDGE = 36;
+
+// points: [{x, y, text, label, side, index, colour}]; joined: draw the path from one to the next.
+export function scatter({ title, points, axes, joined, lane, selection }) {
+  const span = (of) => [Math.min(...points.map(of)), Math.max(...points.map(of))];
+  const [left, right] = span((point) => point.x), [low, high] = span((point) => point.y);
+  const x = (value) => EDGE + (right > left ? (value - left) / (right - left) : 0.5) * (WIDE - 2 * EDGE);
+  const y = (value) => HIGH - EDGE - (high > low ? (value - low) / (high - low) : 0.5) * (HIGH - 2 * EDGE);
+  const turned = (place) => place > WIDE * 0.66;  // labels of points on the right go to the left of them
+  const said = readout("");
+  const free = roomForLabels(points.map((point) => [x(point.x), y(point.y), point.text]));
+  const dots = points.map((point, at) => shape("g", { class: free[at] ? "dot" : "dot crowded", "data-at": at },
+    shape("circle", { cx: x(point.x), cy: y(point.y), r: 5, fill: line(point.colour ?? 0) }),
+    shape("text", { x: x(point.x) + (turned(x(point.x)) ? -8 : 8), y: y(point.y) + 4, "text-anchor": turned(x(point.x)) ? "end" : "start" }, point.text)));
+  const picture = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "chart map", tabindex: 0, role: "application",
+    "aria-roledescription": "map", "aria-label": `${title}: ${points.length} points. Arrow keys move from point to point.` },
+    joined ? trail(points, x, y) : null, dots,
+    shape("text", { class: "label", x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle" }, axes[0]),
+    shape("text", { class: "label", transform: `translate(12 ${HIGH / 2}) rotate(-90)`, "text-anchor": "middle" }, axes[1]));
+  let at = -1;
+  const show = (place) => {
+    at = (place + points.length) % points.length;
+    const point = points[at];
+    dots.forEach((dot, number) => dot.classList.toggle("here", number === at));
+    said.textContent = `${point.text}${point.label ? ` (${point.label})` : ""}: ${short(point.x)}, ${short(point.y)}`;
+    selection?.point(lane, point.side, point.index);
+  };
+  const leave = () => {
+    dots.forEach((dot) => dot.classList.remove("here"));
+    selection?.point(lane, null, -1);
+  };
+  dots.forEach((dot, number) => dot.addEventListener("pointerenter", () => show(number)));
+  dots.forEach((dot, number) => dot.addEventListener("click", () => selection?.pin(lane, points[number].side, points[number].index)));
+  picture.addEventListener("pointerleave", leave);
+  picture.addEventListener("blur", leave);
+  picture.addEventListener("focus", () => { if (points.length) show(Math.max(0, at)); });
+  picture.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter" && at >= 0) selection?.pin(lane, points[at].side, points[at].index);
+    if (!step) return;
+    event.preventDefault();
+    show(at + step);
+  });
+  selection?.addEventListener("change", () => dots.forEach((dot, number) => {
+    const point = points[number];
+    dot.classList.toggle("lit", Boolean(point.side) && selection.lit(lane, point.side).has(point.index));
+  }));
+  return make("figure", { class: "picture" }, make("figcaption", {}, make("span", {}, title)), picture, colours(points), said,
+    tableOf(title, () => ["", ...(points.some((point) => point.label) ? ["label"] : []), axes[0], axes[1]],
+      () => points.map((point) => [point.text, ...(points.some((each) => each.label) ? [point.label] : []), point.x, point.y])));
+}
+
+// Which colour is which label, if there are labels.
+function colours(points) {
+  const labels = new Map(points.filter((point) => point.label).map((point) => [point.label, point.colour]));
+  if (!labels.size) return null;
+  return make("ul", { class: "key" }, [...labels].map(([label, colour]) => make("li", {},
+    shape("svg", { viewBox: "0 0 10 10", class: "swatch", "aria-hidden": "true" }, shape("circle", { cx: 5, cy: 5, r: 4, fill: line(colour) })), make("bdi", {}, label))));
+}
+
+function trail(points, x, y) {
+  return points.slice(1).map((point, at) => shape("line", {
+    class: "trail", x1: x(points[at].x), y1: y(points[at].y), x2: x(point.x), y2: y(point.y),
+    "stroke-opacity": 0.25 + 0.6 * at / points.length,
+  }));
+}
+
+// Labels that would cover an earlier one are shown only when their point is.
+function roomForLabels(labels) {
+  const taken = [];
+  return labels.map(([x, y, text]) => {
+    const wide = 12 + 7.2 * [...text].length, left = x > WIDE * 0.66 ? x - wide : x;
+    const box = [left, y - 9, left + wide, y + 9];
+    const clear = taken.every((other) => box[2] < other[0] || other[2] < box[0] || box[3] < other[1] || other[3] < box[1]);
+    if (clear) taken.push(box);
+    return clear;
+  });
+}

@@ -1,0 +1,15 @@
+// Self-attention: which tokens of a text look at which, as a matrix and as arcs.
+
+import { inLanes } from "../lanes.js";
+import { Layers } from "../layers.js";
+import { mapsOf } from "../reading.js";
+
+export const self = {
+  name: "self",
+  has: (document) => document.lanes.some((lane) => mapsOf(lane, "self").length),
+  draw(place, document, selection) {
+    inLanes(place, document, "self", (lane) => mapsOf(lane, "self").length, (body, lane) => {
+      body.append(new Layers({ lane, selection, maps: mapsOf(lane, "self"), arcs: true }).element);
+    });
+  },
+};

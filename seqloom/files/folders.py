@@ -1,0 +1,190 @@
+"""Folders that are written whole or not at all: into a temporary folder next to them, synced, then renamed.
+
+    .saving-NAME     being written
+    .replaced-NAME   the old folder, until the new one is in place
+    .removing-NAME   being deleted
+
+So a folder called NAME is always whole. Leftovers of a kill are recognised by their names (`clear_leftovers`).
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from seqloom.errors import UsageError, WriteError
+from seqloom.files.durable import cannot_write, remove, sync_file, sync_folder
+
+LEFTOVER = re.compile(r"\.(saving|replaced|removing)-(.+)")
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a kill may leave a file or folder of this name behind."""
+    return bool(LEFTOVER.fullmatch(name)) or (name.startswith(".") and name.endswith(".part"))
+
+
+def beside(folder: Path, prefix: str) -> Path:
+    """`.saving-store` for `store`: a name in the same folder, so that a rename does not copy."""
+    return folder.with_name(f".{prefix}-{folder.name}")
+
+
+@contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """Make an empty folder that replaces this one when the block succeeds, and is deleted when it fails."""
+    new = beside(folder, "saving")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        yield new
+        sync_all(new)
+        put_in_place(new, folder)
+    except (OSError, WriteError) as error:
+        shutil.rmtree(new, ignore_errors=True)
+        cause = error.__cause__ if isinstance(error, WriteError) else error
+        raise (cannot_write(folder, cause) if isinstance(cause, OSError) else error) from error
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+def sync_all(folder: Path) -> None:
+    """Sync every file in a folder, and the names of the files, to the disk."""
+    for entry in sorted(folder.iterdir()):
+        sync_all(entry) if entry.is_dir() else sync_file(entry)
+    sync_folder(folder)
+
+
+def put_in_place(new: Path, folder: Path) -> None:
+    """Rename a folder into place; the old one moves aside first and is deleted last."""
+    old = beside(folder, "replaced")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    try:
+        new.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
+    sync_folder(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """Make a folder that becomes `out`, which must be new or empty: nothing is ever overwritten."""
+    check_new(out)
+    if not out.exists():
+        with replaced_folder(out) as new:
+            yield new
+        return
+    inside = out / "saving"  # an empty folder is filled: it may be the working folder, or a disk of its own
+    with replaced_folder(inside) as new:
+        yield new
+    for entry in inside.iterdir():
+        entry.rename(out / entry.name)
+    inside.rmdir()
+    sync_folder(out)
+
+
+def check_new(out: Path) -> None:
+    """Refuse an `--out` that holds anything."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"--out {out}: the folder exists and is not empty; name a new one")
+
+
+def copy_files(folder: Path, into: Path, without: str = "") -> None:
+    """Copy the files of a folder, but not its permissions: a temporary folder is closed to everybody else."""
+    for file in sorted(folder.iterdir()):
+        if file.name != without:
+            shutil.copyfile(file, into / file.name)
+
+
+@contextmanager
+def linked_twin(folder: Path, without: str) -> Iterator[Path]:
+    """Make a temporary folder with the content of this one except one name, which can then be made again."""
+    with tempfile.TemporaryDirectory() as twin:
+        for entry in folder.resolve().iterdir():
+            if entry.name != without:
+                link(entry, Path(twin) / entry.name)
+        yield Path(twin)
+
+
+def link(entry: Path, place: Path) -> None:
+    """Link a file or folder, or copy it where links are not allowed (Windows) or lead to another disk.
+
+    A file gets a second name: symbolic links that leave a model folder are refused (`reading`).
+    """
+    try:
+        place.symlink_to(entry, target_is_directory=True) if entry.is_dir() else place.hardlink_to(entry)
+    except OSError:
+        shutil.copytree(entry, place) if entry.is_dir() else shutil.copyfile(entry, place)
+
+
+@contextmanager
+def restored_on_failure(folder: Path) -> Iterator[None]:
+    """Let the block make this folder again; if the block fails, the old folder comes back."""
+    before = beside(folder, "before")
+    shutil.rmtree(before, ignore_errors=True)
+    if folder.exists():
+        folder.rename(before)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        if before.exists():
+            before.rename(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+@contextmanager
+def nothing_left_behind(folder: Path, refusals: tuple[type[Exception], ...], unless: str) -> Iterator[None]:
+    """Delete what the block has put into a folder if it is refused with one of these errors.
+
+    unless: the name of an entry whose presence shows that the work had begun: then everything stays.
+    """
+    before = {entry.name for entry in folder.iterdir()}
+    try:
+        yield
+    except refusals:
+        for entry in [] if (folder / unless).exists() else list(folder.iterdir()):
+            if entry.name in before:
+                continue
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                remove(entry)
+        raise
+
+
+def move_aside(folder: Path, ending: str) -> Path:
+    """Rename a folder to the first free `NAME.ending-1`, `NAME.ending-2`, ..., to be kept for its owner."""
+    number = 1
+    while (kept := folder.with_name(f"{folder.name}.{ending}-{number}")).exists():
+        number += 1
+    folder.rename(kept)
+    return kept
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder at once: it is renamed first, so that no half of it is ever seen under its name."""
+    gone = beside(folder, "removing")
+    shutil.rmtree(gone, ignore_errors=True)
+    folder.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def clear_leftovers(parent: Path, names: re.Pattern[str]) -> None:
+    """Clean up after a kill, for the folders of these names. Call it while no other process writes there."""
+    for entry in sorted(parent.iterdir()) if parent.is_dir() else ():
+        match = LEFTOVER.fullmatch(entry.name)
+        if match is None or not names.fullmatch(match[2]):
+            continue
+        if match[1] == "replaced" and not (parent / match[2]).exists():
+            entry.rename(parent / match[2])  # killed between the two renames: the old one is still the only one
+        else:
+            shutil.rmtree(entry, ignore_errors=True)

@@ -1,0 +1,128 @@
+"""Lock of a run folder: one `train` at a time. The kernel frees it when its holder dies, even by kill -9."""
+
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from seqloom.errors import InUse, UsageError
+from seqloom.files.reading import SETTINGS, read_json
+
+LOOK_AGAIN = 0.1  # seconds
+
+
+@contextmanager
+def run_lock(folder: Path, patience: float = 0.0, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold folder/lock; InUse if another process still holds it after `patience` seconds. `tell` reports the waiting.
+
+    The file stays, unlocked. If the work was refused and the folder holds nothing else, file and folder are removed.
+    """
+    handle, made = wait_for(folder, patience, tell)
+    try:
+        sign(handle)
+        yield
+    except BaseException:
+        leave_no_trace(folder, made)
+        raise
+    finally:
+        os.close(handle)  # frees the lock
+
+
+def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None) -> tuple[int, list[Path]]:
+    """The open and locked file, and the folders that were created for it, innermost first."""
+    until = time.monotonic() + max(patience, LOOK_AGAIN)  # try twice: a call that is refused removes its lock file
+    while True:
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
+        handle = open_lock(folder)
+        if take_or_refuse(handle, folder) and is_there(handle, folder):
+            return handle, made
+        os.close(handle)
+        if time.monotonic() >= until:
+            raise InUse(
+                f"another train ({holder(folder / 'lock')}) is using {folder}; wait for it or choose another --out"
+            )
+        if tell:
+            tell(f"waiting for another call ({holder(folder / 'lock')}), which is working in {folder}")
+            tell = None  # once is enough
+        time.sleep(LOOK_AGAIN)
+
+
+def leave_no_trace(folder: Path, made: list[Path]) -> None:
+    """Remove file and folders while the lock is held: afterwards another call may use them. See also `is_there`."""
+    with suppress(OSError):  # Windows deletes no open file; another call may use the parents
+        if [entry.name for entry in folder.iterdir()] == ["lock"]:
+            (folder / "lock").unlink()
+            for path in made:
+                path.rmdir()
+
+
+def open_lock(folder: Path) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: cannot write there ({(error.strerror or str(error)).lower()}); choose another --out"
+        ) from None
+
+
+def is_there(handle: int, folder: Path) -> bool:
+    """Whether the locked file is still in its folder; a lock on a deleted file would not stop another call."""
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(handle), (folder / "lock").stat())
+    return False
+
+
+def take_or_refuse(handle: int, folder: Path) -> bool:
+    try:
+        return take(handle)
+    except OSError as error:  # ENOLCK, ENOTSUP: some network file systems
+        os.close(handle)
+        raise UsageError(
+            f"{folder}: cannot be locked ({(error.strerror or str(error)).lower()}), and without a lock a second train "
+            "could spoil the run. Choose an --out on a local disk, or turn on locks where this one is mounted."
+        ) from None
+
+
+def sign(handle: int) -> None:
+    """Write down who holds the lock, for the message that a second call shows."""
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    note = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
+    with suppress(OSError):  # a full disk must not stop the run here: the lock works without the note
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, note.encode(), 0) if hasattr(os, "pwrite") else os.write(handle, note.encode())
+
+
+def holder(path: Path) -> str:
+    try:
+        note = read_json(path, SETTINGS)
+        elsewhere = "" if note["host"] == socket.gethostname() else f" on {note['host']}"
+        return f"pid {note['pid']}{elsewhere}, since {note['since']}"
+    except (OSError, ValueError, TypeError, KeyError):
+        return "unknown pid"  # it has the lock but has not signed yet
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def take(handle: int) -> bool:
+        os.lseek(handle, 1 << 30, os.SEEK_SET)  # a byte beyond the note: Windows lets no one read locked bytes
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        os.lseek(handle, 0, os.SEEK_SET)
+        return True
+else:
+    import fcntl
+
+    def take(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,34 @@
+"""seqloom import: a folder of public weights becomes a model folder; its config.json says which importer reads it.
+
+To add a type of model: a function that writes it into an empty folder, and a row here.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from seqloom.errors import ModelError
+from seqloom.files.folders import check_new, new_folder
+from seqloom.formats.import_hugging_face import KINDS, import_public
+from seqloom.formats.import_marian import import_marian
+from seqloom.formats.public_folder import check_weights, read_json
+from seqloom.runtime.run_facts import RunFacts
+
+Importer = Callable[[Path, Mapping[str, Any], Path], RunFacts]  # folder, its config.json, an empty folder to fill
+IMPORTERS: dict[str, Importer] = {**dict.fromkeys(KINDS, import_public), "marian": import_marian}
+
+
+def import_model(folder: Path, out: Path) -> RunFacts:
+    """Write the model of `folder` into the new folder `out`; return the facts in its run.json."""
+    about = read_json(folder / "config.json")
+    name = about.get("model_type")
+    if not isinstance(name, str) or name not in IMPORTERS:
+        # No "did you mean": a program wrote this name, and roberta is not a typo of bert.
+        raise ModelError(
+            f"{folder / 'config.json'}: model_type {name!r} cannot be imported; the types that can: "
+            f"{', '.join(IMPORTERS)}"
+        )
+    check_new(out)
+    check_weights(folder)
+    with new_folder(out) as new:
+        return IMPORTERS[name](folder, about, new)

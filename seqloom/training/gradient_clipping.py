@@ -1,0 +1,31 @@
+"""Gradient clipping: an update never follows a gradient longer than `train.clip_norm`. Pascanu et al. 2013.
+
+g <- min(1, theta / |g|) g,        |g| over all parameters
+"""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+
+def scale_and_clip(parameters: Iterable[nn.Parameter], num_tokens: int, theta: float) -> float:
+    """g <- g / num_tokens, then g <- min(1, theta / |g|) g in the same pass. Returns |g| before clipping."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.nn.utils.get_total_norm(gradients).item() / num_tokens
+    clip = min(1.0, theta / norm) if theta and norm > 0 else 1.0
+    if math.isfinite(norm):
+        torch._foreach_mul_(gradients, clip / num_tokens)
+    return norm
+
+
+def advise_clip_norm(now: float) -> str:
+    """What to try when training diverges."""
+    return f"a lower train.clip_norm (now {now:g})" if now else "train.clip_norm=1 (now 0: nothing is clipped)"
+
+
+def describe_clipping(clipped: int, steps: int, theta: float) -> str:
+    """Describe how often the gradient was longer than train.clip_norm; empty if nothing is clipped."""
+    share = clipped / max(1, steps)
+    return f". The gradient was clipped to {theta:g} in {share:.0%} of the steps" if theta else ""

@@ -1,0 +1,74 @@
+"""Validation during training: the loss on held-out data, and a sample of the model's answers."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from seqloom.data.store import Store
+from seqloom.metrics.measures import title_of
+from seqloom.tasks.api import Task
+from seqloom.training.signals import StopFlag
+from seqloom.training.state import RunState
+
+
+class Stopped(Exception):
+    """The user stopped the run in the middle of a validation; caught in this file."""
+
+
+class Glance(Protocol):
+    """A quick look at a model's answers: scores for the log, some of the answers, and how to show them."""
+
+    def look(self, pause: Callable[[], None]) -> tuple[dict[str, float], list[str]]: ...
+    def show(self, before: list[str], answers: list[str]) -> list[str]: ...
+
+
+class Validation:
+    """Validates the model: called with the state of the run, it returns an event for the log, or None after a stop."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        task: Task,
+        store: Store,
+        *,
+        batch_tokens: int,
+        device: torch.device,
+        glance: Glance | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.model, self.task, self.device, self.glance, self.tell = model, task, device, glance, tell
+        self.batches = task.batches(store, batch_tokens, seed=0)
+        self.plan = self.batches.epoch(0)
+
+    def __call__(self, state: RunState, stop: StopFlag) -> dict[str, Any] | None:
+        def pause() -> None:
+            if stop:
+                raise Stopped
+
+        try:
+            loss = self.loss(pause)
+            scores, answers = self.glance.look(pause) if self.glance else ({}, [])
+        except Stopped:
+            return None
+        told = "".join(f", {title_of(name)} {score:.2f}" for name, score in scores.items())
+        perplexity = math.exp(min(loss, 50))
+        self.tell(f"step {state.step}: validation loss {loss:.3f}, perplexity {perplexity:.2f}{told}")
+        for line in self.glance.show(state.samples, answers) if self.glance else ():
+            self.tell(line)
+        state.samples = answers
+        return {"loss": loss, "scores": scores, "samples": answers}
+
+    @torch.inference_mode()
+    def loss(self, pause: Callable[[], None] = lambda: None) -> float:
+        """Return the mean -log p of the right answers on the held-out data, with the same random numbers each time."""
+        nll, tokens = 0.0, 0
+        with torch.random.fork_rng(devices=[]):
+            for number in range(len(self.plan)):
+                pause()
+                torch.manual_seed(number)
+                part = self.task.loss(self.model, self.batches.load(self.plan[number]).to(self.device))
+                nll, tokens = nll + part.nll.item(), tokens + part.num_tokens
+        return nll / max(1, tokens)

@@ -1,0 +1,100 @@
+"""Look inside on the page of the server: the views of the translated text, and what-ifs that the server computes."""
+
+import time
+
+import pytest
+
+
+@pytest.fixture
+def inside(page):
+    page.fill("#text", "a small dog")
+    page.wait_for_selector("#inside:visible")
+    page.click("#inside")
+    page.wait_for_selector("#what-if")
+    return page
+
+
+def said(page):
+    return page.inner_text("#what-if output")
+
+
+def wait_until_said(page, words="ms)"):
+    page.wait_for_function("words => document.querySelector('#what-if output').textContent.includes(words)", arg=words)
+
+
+def test_the_views_of_the_text_are_there_and_link_each_other(inside):
+    assert [link.inner_text() for link in inside.query_selector_all("#links a")] == [
+        "Attention",
+        "Gates",
+        "Beam search",
+    ]
+    assert inside.query_selector("#view-attention canvas, #view-attention svg")
+    assert inside.query_selector("#view-attention details.numbers")  # a table for those who cannot see it
+
+
+def test_a_source_word_is_deleted_undone_and_restored_by_a_link(inside, pairs):
+    inside.click("#what-if [aria-label='Delete small']")
+    wait_until_said(inside)
+    shorter = pairs[0].translator.translate("a dog")
+    assert said(inside).startswith(shorter)
+    inside.click("#what-if [data-key=link]")
+    wait_until_said(inside, "link is")
+    address = inside.url
+    assert "#what=" in address
+    inside.click("#what-if [data-key=undo]")
+    wait_until_said(inside, "As the page was made.")
+    inside.goto("about:blank")
+    inside.goto(address)
+    inside.wait_for_selector("#what-if")
+    wait_until_said(inside)
+    assert said(inside).startswith(shorter)
+
+
+def test_a_gate_is_held_by_keyboard_and_set_free_again(inside):
+    inside.click("#what-if summary:has-text('Gates')")
+    inside.focus("#what-if select >> nth=0")
+    inside.select_option("#what-if select >> nth=0", "1")
+    wait_until_said(inside)
+    inside.click("#what-if [data-key=restart]")
+    wait_until_said(inside, "As the page was made.")
+
+
+def test_an_edit_takes_less_than_a_blink(inside):
+    inside.click("#what-if [aria-label='Delete small']")
+    wait_until_said(inside)
+    began = time.perf_counter()
+    inside.click("#what-if [aria-label='Delete dog']")
+    inside.wait_for_selector("#what-if [aria-label='Delete dog']", state="detached")
+    assert time.perf_counter() - began < 3  # a loose bound for a busy machine; benchmarks/explain_speed.py measures it
+
+
+def test_what_cannot_be_computed_is_a_sentence_and_is_undone(inside):
+    inside.fill("#what-if input.whole", "x" * 700)
+    inside.press("#what-if input.whole", "Enter")
+    wait_until_said(inside, "too long to explain")
+    inside.complaints.clear()  # the browser reports the refusal as an error of its own
+    assert inside.is_disabled("#what-if [data-key=undo]")
+
+
+def test_all_views_and_the_curves_of_the_run(inside):
+    inside.click("#all")
+    inside.wait_for_selector("#view-attribution")
+    assert inside.query_selector("#view-gradients") and inside.query_selector("#view-lens")
+    inside.click("#curves")
+    inside.wait_for_selector("#status:has-text('The served folders have no log of a training.')")
+    inside.click("#curves")
+
+
+def test_without_a_text_it_says_what_to_do(page, server):
+    page.goto(f"{server.address}/inside")
+    page.wait_for_selector("#status:has-text('Type a text on the first page')")
+
+
+def test_a_view_is_downloaded_as_a_picture(inside):
+    with inside.expect_download() as waiting:
+        inside.get_by_role("button", name="Download Attention as PNG").click()
+    picture = waiting.value.path().read_bytes()
+    assert picture.startswith(b"\x89PNG") and len(picture) > 5_000  # an empty one has a few hundred bytes
+    with inside.expect_download() as waiting:
+        inside.get_by_role("button", name="Download JSON").click()
+    assert b'"kind":"explain"' in waiting.value.path().read_bytes()
