@@ -3,12 +3,13 @@
 import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter, default_name_transform
 
 from seqloom.data.read_as import ReadAs
 from seqloom.decode.options import SearchRequest, offered_by
+from seqloom.errors import UsageError
 
 DATA_OPTIONS = tuple(option.name for option in fields(ReadAs))
 NO_OPTIONS = SearchRequest()
@@ -56,3 +57,34 @@ class ModelFlags:
 
 
 ALL_MODEL_FLAGS = ModelFlags()
+
+
+@dataclass(frozen=True, slots=True)
+class BulkFlags:
+    """Options for a large file: where the output goes and who works."""
+
+    out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = field(
+        default=None,
+        metadata={
+            "help": "write the output to this new file, in chunks: a stopped command continues when it is repeated; "
+            ".gz packs it"
+        },
+    )
+    workers: int | None = field(
+        default=None,
+        metadata={"help": "with --out: number of worker processes, each with one thread [default: 1]"},
+    )
+    ray: str | None = field(
+        default=None,
+        metadata={"help": "with --out: work on a Ray cluster: HOST:PORT, auto or local (extra scale)"},
+    )
+
+    def check(self) -> None:
+        """Refuse workers without an output file: only a file can be written in order and continued."""
+        if self.out is None and (self.workers is not None or self.ray is not None):
+            option = "--workers" if self.workers is not None else "--ray"
+            raise UsageError(f"{option}: needs --out FILE, where the output goes")
+
+
+NO_BULK = BulkFlags()
+BULK_FLAGS = flattened("bulk", "out", "workers", "ray")

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from seqloom.cli.flags import DATA_FLAGS
+from seqloom.cli.flags import BULK_FLAGS, DATA_FLAGS, NO_BULK, BulkFlags
 from seqloom.cli.translate import Counter
 from seqloom.data.read_as import AS_FOUND, ReadAs
+from seqloom.errors import UsageError
 
 
 def score(
@@ -20,6 +21,7 @@ def score(
     json_: bool = False,
     reading: Annotated[ReadAs, DATA_FLAGS] = AS_FOUND,
     threads: int | None = None,
+    bulk: Annotated[BulkFlags, BULK_FLAGS] = NO_BULK,
 ) -> None:
     """Print the log-probability of given targets.
 
@@ -27,6 +29,9 @@ def score(
     given its source, including the end-of-sentence token; MEAN is LOG_PROB divided by the number of tokens. A line that
     is not a pair or is too long for the model gives `nan<TAB>nan`, so rows and pairs stay aligned. A header line
     gets no row. The skipped lines and the perplexity of all pairs are printed to standard error.
+
+    With --out, a large file is scored in numbered chunks by --workers processes or a Ray cluster. The rows are those of
+    `seqloom score --threads 1`. After Ctrl-C or a kill, the same command continues.
 
     Parameters
     ----------
@@ -48,7 +53,14 @@ def score(
         seqloom score runs/x pairs.tsv > scores.tsv
         seqloom score runs/x test.en,test.fr --with runs/y --json
         seqloom score runs/x pairs.tsv --per-token
+        seqloom score runs/x big.tsv.gz -o scores.tsv.gz --workers 8
     """
+    bulk.check()
+    if bulk.out is not None:
+        if json_:
+            raise UsageError("--json and --out: --out writes rows; give only one of them")
+        score_bulk([folder, *(with_ or ())], pairs, per_token, reading, threads, bulk)
+        return
     from seqloom.workflows.score import Scored
     from seqloom.workflows.score import score as run
 
@@ -68,3 +80,15 @@ def score(
         print(json.dumps(summary.to_json() | {"pairs": [row.to_json() for row in rows]}, ensure_ascii=False))
     else:
         print(summary.render(), file=sys.stderr)
+
+
+def score_bulk(
+    folders: list[Path], pairs: str, per_token: bool, reading: ReadAs, threads: int | None, bulk: BulkFlags
+) -> None:
+    """Score a file in chunks."""
+    from seqloom.workflows.bulk import Crew, bulk_score
+
+    assert bulk.out is not None
+    crew = Crew(bulk.out, bulk.workers, bulk.ray, threads or 1)
+    say = lambda message: print(message, file=sys.stderr)  # noqa: E731
+    print(bulk_score(folders, pairs, crew, per_token=per_token, columns=reading, say=say).render(), file=sys.stderr)

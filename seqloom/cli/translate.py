@@ -5,9 +5,18 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from seqloom.cli.flags import ALL_MODEL_FLAGS, NO_OPTIONS, ModelFlags, flattened, search_flags
+from seqloom.cli.flags import (
+    ALL_MODEL_FLAGS,
+    BULK_FLAGS,
+    NO_BULK,
+    NO_OPTIONS,
+    BulkFlags,
+    ModelFlags,
+    flattened,
+    search_flags,
+)
 from seqloom.decode.options import SearchRequest
-from seqloom.workflows.translate import PrefixLines, as_texts, format_line
+from seqloom.workflows.translate import PrefixLines, as_texts, format_lines
 from seqloom.workflows.translate import translate as run
 
 
@@ -21,6 +30,7 @@ def translate(
     prefix_file: Path | None = None,
     scores: bool = False,
     models: Annotated[ModelFlags, flattened("models", "with_", "threads", "engine")] = ALL_MODEL_FLAGS,
+    bulk: Annotated[BulkFlags, BULK_FLAGS] = NO_BULK,
 ) -> None:
     """Translate text: one output line per input line.
 
@@ -36,6 +46,9 @@ def translate(
     LINE<TAB>SCORE<TAB>TEXT. LINE is the number of the input line. Identical outputs are printed once, so there may be
     fewer than N. If you leave an option out, the model's settings decide (section decode). The sampling options
     (--temperature, --top-k, --top-p, --seed) need --sample.
+
+    With --out, a large file is translated in numbered chunks by --workers processes or a Ray cluster. The output has
+    the bytes of `seqloom translate --threads 1`. After Ctrl-C or a kill, the same command continues.
 
     Parameters
     ----------
@@ -62,7 +75,13 @@ def translate(
         seqloom translate runs/x input.txt --sample 5 --temperature 0.8 --top-p 0.9
         seqloom translate runs/x input.txt --with runs/y --with runs/z
         seqloom translate runs/x input.txt --mbr 20
+        seqloom translate runs/x big.txt.gz -o output.txt.gz --workers 8
+        seqloom translate runs/x big.txt -o output.txt --ray 10.0.0.1:6379
     """
+    bulk.check()
+    if bulk.out is not None:
+        translate_bulk([folder, *models.with_], file, search, PrefixLines(prefix, prefix_file), scores, models, bulk)
+        return
     texts = as_texts(file)
     path = None if file == "-" or texts else Path(file)
     if texts and not any(map(str.isspace, file)):
@@ -83,12 +102,31 @@ def translate(
     )
     done = 0
     for chunk in chunks:
-        for line, ranked in enumerate(chunk, done + 1):
-            sys.stdout.writelines(format_line(line, translation, search.shown, scores) for translation in ranked)
+        sys.stdout.writelines(format_lines(chunk, done + 1, search.shown, scores))
         sys.stdout.flush()
         done += len(chunk)
         counter.show(done)
     counter.end()
+
+
+def translate_bulk(
+    folders: list[Path],
+    file: str,
+    search: SearchRequest,
+    prefixes: PrefixLines,
+    scores: bool,
+    models: ModelFlags,
+    bulk: BulkFlags,
+) -> None:
+    """Translate a file in chunks."""
+    from seqloom.workflows.bulk import Crew, bulk_translate
+
+    assert bulk.out is not None
+    crew = Crew(bulk.out, bulk.workers, bulk.ray, models.threads or 1)
+    bulk_translate(
+        folders, Path(file), search, crew, prefixes=prefixes, scores=scores, engine=models.engine,
+        say=lambda message: print(message, file=sys.stderr),
+    )  # fmt: skip
 
 
 class Counter:

@@ -16,12 +16,14 @@ LOOK_AGAIN = 0.1  # seconds
 
 
 @contextmanager
-def run_lock(folder: Path, patience: float = 0.0, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+def run_lock(
+    folder: Path, patience: float = 0.0, tell: Callable[[str], None] | None = None, user: str = "train"
+) -> Iterator[None]:
     """Hold folder/lock; InUse if another process still holds it after `patience` seconds. `tell` reports the waiting.
 
     The file stays, unlocked. If the work was refused and the folder holds nothing else, file and folder are removed.
     """
-    handle, made = wait_for(folder, patience, tell)
+    handle, made = wait_for(folder, patience, tell, user)
     try:
         sign(handle)
         yield
@@ -32,18 +34,18 @@ def run_lock(folder: Path, patience: float = 0.0, tell: Callable[[str], None] | 
         os.close(handle)  # frees the lock
 
 
-def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None) -> tuple[int, list[Path]]:
+def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None, user: str) -> tuple[int, list[Path]]:
     """The open and locked file, and the folders that were created for it, innermost first."""
     until = time.monotonic() + max(patience, LOOK_AGAIN)  # try twice: a call that is refused removes its lock file
     while True:
         made = [path for path in (folder, *folder.parents) if not path.exists()]
         handle = open_lock(folder)
-        if take_or_refuse(handle, folder) and is_there(handle, folder):
+        if take_or_refuse(handle, folder, user) and is_there(handle, folder):
             return handle, made
         os.close(handle)
         if time.monotonic() >= until:
             raise InUse(
-                f"another train ({holder(folder / 'lock')}) is using {folder}; wait for it or choose another --out"
+                f"another {user} ({holder(folder / 'lock')}) is using {folder}; wait for it or choose another --out"
             )
         if tell:
             tell(f"waiting for another call ({holder(folder / 'lock')}), which is working in {folder}")
@@ -77,14 +79,14 @@ def is_there(handle: int, folder: Path) -> bool:
     return False
 
 
-def take_or_refuse(handle: int, folder: Path) -> bool:
+def take_or_refuse(handle: int, folder: Path, user: str) -> bool:
     try:
         return take(handle)
     except OSError as error:  # ENOLCK, ENOTSUP: some network file systems
         os.close(handle)
         raise UsageError(
-            f"{folder}: cannot be locked ({(error.strerror or str(error)).lower()}), and without a lock a second train "
-            "could spoil the run. Choose an --out on a local disk, or turn on locks where this one is mounted."
+            f"{folder}: cannot be locked ({(error.strerror or str(error)).lower()}), and without a lock a second "
+            f"{user} could spoil the run. Choose an --out on a local disk, or turn on locks where this one is mounted."
         ) from None
 
 

@@ -4,6 +4,7 @@ train          trains a model into a folder, or continues; finishes a stopped ru
 translate      translates a stream of lines
 evaluate       measures a model on a file
 score          log-probabilities of the targets of a file
+bulk           translates or scores a large file by several workers
 rescore        re-ranks an n-best list
 align          word alignments of a file
 given_pairs    reads given pairs for score and align

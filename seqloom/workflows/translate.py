@@ -60,7 +60,7 @@ def translate(
     for chunk in given or (chunks_of(file) if file is not None else ready_chunks(standard_input())):
         lines = range(done + 1, done + len(chunk) + 1)
         capitals.look(chunk, done + 1)
-        with naming_the_file(prefixes):
+        with naming_the_file(prefixes.file):
             found = model.answer(chunk, request, prefixes=prefixes.take(len(chunk)), lines=lines, warn=warn)
         yield found
         done += len(chunk)
@@ -130,15 +130,22 @@ def format_line(line: int, translation: Translation, num: int, scores: bool) -> 
     return "\t".join(cells) + "\n"
 
 
+def format_lines(found: Sequence[Sequence[Translation]], first_line: int, num: int, scores: bool) -> Iterator[str]:
+    """The output lines of consecutive input lines."""
+    for line, ranked in enumerate(found, first_line):
+        for translation in ranked:
+            yield format_line(line, translation, num, scores)
+
+
 @contextmanager
-def naming_the_file(prefixes: "PrefixLines") -> Iterator[None]:
+def naming_the_file(file: Path | None) -> Iterator[None]:
     """Add the name of the prefix file to errors about a prefix."""
     try:
         yield
     except PrefixError as error:
-        if prefixes.file is None:
+        if file is None:
             raise
-        raise DataError(f"{prefixes.file}, {error}") from None
+        raise DataError(f"{file}, {error}") from None
 
 
 class PrefixLines:

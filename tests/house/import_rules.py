@@ -17,6 +17,7 @@ HEAVY = {
     "onnx",
     "onnxruntime",
     "onnxscript",
+    "ray",
     "rich",
     "rouge_score",
     "sacrebleu",

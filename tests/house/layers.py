@@ -61,8 +61,9 @@ RULES: dict[str, tuple[set[str], str]] = {
         | {"metrics", "formats.export_ctranslate2", "vectors"},
         "the loop and what it needs; the loop itself sees no search and no metric",
     ),
+    "scale": ({"errors", "files", "progress"}, "numbered chunks and workers; it knows nothing of what they compute"),
     "workflows": (
-        {"errors", "files", "config", "data", "models", "decode", "training"}
+        {"errors", "files", "config", "data", "models", "decode", "training", "scale"}
         | {"metrics", "evaluation", "explain", "inside", "runtime", "rerank", "formats", "serve", "demo"},
         "one verb per file; it connects the layers and knows no command line",
     ),

@@ -16,7 +16,18 @@ HELP = {option.name: option.metadata["help"] for option in fields(SearchRequest)
 OPTIONS = {option.name: option.metadata["rule"] for option in fields(SearchRequest)}
 VERBS = ("translate", "evaluate", "chat", "generate", "serve")
 ONLY_PYTHON = {"max_length"}
-OTHER_OPTIONS = {"--prefix", "--prefix-file", "--scores", "--with", "--threads", "--engine"}
+OTHER_OPTIONS = {
+    "--out,",
+    "--out",
+    "--workers",
+    "--ray",
+    "--prefix",
+    "--prefix-file",
+    "--scores",
+    "--with",
+    "--threads",
+    "--engine",
+}
 
 
 def test_every_option_is_offered_somewhere():
