@@ -219,8 +219,9 @@ def explain(error: Exception, tokens: Sequence[str]) -> int:
             what = tell_missing(error) if isinstance(error, MissingArgumentError) else error
             say(f"{what}\nSee `seqloom{verb} --help`.")
             return UsageError.exit_code
-        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            say(f"{error.filename or 'the output'}: the disk is full. Make room and run the same command again.")
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
+            why = "the disk is full, or a quota or file-size limit is reached"
+            say(f"{error.filename or 'the output'}: {why}. Make room and run the same command again.")
             return TrainingError.exit_code
         case OSError(filename=str() as name):
             say(f"{name}: {error.strerror}")

@@ -29,7 +29,8 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that replaces `path` when the block succeeds, and is deleted when it fails."""
     part = path.with_name(f".{path.name}.part")
     try:
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)  # a leftover of a kill, or a planted link: the link goes, not what it names
+        with part.open("xb") as file:  # O_EXCL: never through a link
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -46,9 +47,17 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
 def write_new(path: Path, content: bytes | str) -> str:
     """Write a file inside a `replaced_folder`, which syncs it and moves it into place; return its SHA-256."""
     content = content.encode() if isinstance(content, str) else content
-    with path.open("wb") as file:
+    with open_no_link(path, "wb") as file:
         file.write(content)
     return hashlib.sha256(content).hexdigest()
+
+
+def open_no_link(path: Path, mode: str) -> IO[bytes]:
+    """Open a file to write ("wb") or to append ("ab"), but not through a symbolic link."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    how = {"wb": os.O_TRUNC, "ab": os.O_APPEND}[mode] | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o666), mode)
 
 
 def hash_file(file: Path) -> str:
@@ -89,6 +98,8 @@ def cannot_write(path: Path, error: OSError) -> WriteError:
         why = "the disk is full, or a quota or file-size limit is reached"
         return WriteError(f"{path}: cannot be written: {why}. Free some space, then run the same command again.", 5)
     why = (error.strerror or str(error)).lower()
+    if error.errno == errno.ELOOP:
+        return WriteError(f"{path}: cannot be written: it is a symbolic link. Remove it, or choose another folder.")
     if error.errno in FORBIDDEN:
         return WriteError(f"{path}: cannot be written: {why}. Make its folder writable, or choose another one.")
     return WriteError(f"{path}: cannot be written: {why}. Correct that, then run the same command again.")

@@ -7,6 +7,7 @@
 So a folder called NAME is always whole. Leftovers of a kill are recognised by their names (`clear_leftovers`).
 """
 
+import os
 import re
 import shutil
 import tempfile
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from seqloom.errors import UsageError, WriteError
+from seqloom.errors import ModelError, UsageError, WriteError
 from seqloom.files.durable import cannot_write, remove, sync_file, sync_folder
 
 LEFTOVER = re.compile(r"\.(saving|replaced|removing)-(.+)")
@@ -36,7 +37,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     new = beside(folder, "saving")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(new, ignore_errors=True)
+        clear_away(new)
         new.mkdir()
         yield new
         sync_all(new)
@@ -50,6 +51,29 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         raise
 
 
+def clear_away(leftover: Path) -> None:
+    """Delete a leftover of a kill, or a link or file that was planted under its name; never what a link names."""
+    if leftover.is_symlink() or leftover.is_file():
+        leftover.unlink()
+    else:
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder of a run that holds a symbolic link: writing through it would change files elsewhere.
+
+    The folder itself may be one, for example to a larger disk.
+    """
+    for place, folders, files in os.walk(folder):
+        for name in sorted([*folders, *files]):
+            if (entry := Path(place) / name).is_symlink():
+                raise ModelError(
+                    f"{entry}: a symbolic link inside {folder}; writing through it would change files elsewhere. "
+                    "Remove it, or put a copy of what it names in its place. To use a larger disk, move all of "
+                    f"{folder} there: the folder itself may be a link."
+                )
+
+
 def sync_all(folder: Path) -> None:
     """Sync every file in a folder, and the names of the files, to the disk."""
     for entry in sorted(folder.iterdir()):
@@ -60,7 +84,7 @@ def sync_all(folder: Path) -> None:
 def put_in_place(new: Path, folder: Path) -> None:
     """Rename a folder into place; the old one moves aside first and is deleted last."""
     old = beside(folder, "replaced")
-    shutil.rmtree(old, ignore_errors=True)
+    clear_away(old)
     if folder.exists():
         folder.rename(old)
     try:

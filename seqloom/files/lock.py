@@ -3,13 +3,15 @@
 import json
 import os
 import socket
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seqloom.errors import InUse, UsageError
+from seqloom.errors import InUse, ModelError, UsageError
+from seqloom.files.folders import refuse_links
 from seqloom.files.reading import SETTINGS, read_json
 
 LOOK_AGAIN = 0.1  # seconds
@@ -23,8 +25,10 @@ def run_lock(
 
     The file stays, unlocked. If the work was refused and the folder holds nothing else, file and folder are removed.
     """
+    refuse_links(folder)
     handle, made = wait_for(folder, patience, tell, user)
     try:
+        refuse_shared(handle, folder)
         sign(handle)
         yield
     except BaseException:
@@ -53,6 +57,13 @@ def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None, 
         time.sleep(LOOK_AGAIN)
 
 
+def refuse_shared(handle: int, folder: Path) -> None:
+    """Refuse a lock that is not a file of its own: the note would overwrite the file that shares its content."""
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise ModelError(f"{folder / 'lock'}: not a file of its own (a hard link or a device). Remove it.")
+
+
 def leave_no_trace(folder: Path, made: list[Path]) -> None:
     """Remove file and folders while the lock is held: afterwards another call may use them. See also `is_there`."""
     with suppress(OSError):  # Windows deletes no open file; another call may use the parents
@@ -65,7 +76,7 @@ def leave_no_trace(folder: Path, made: list[Path]) -> None:
 def open_lock(folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        return os.open(folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError as error:
         raise UsageError(
             f"{folder}: cannot write there ({(error.strerror or str(error)).lower()}); choose another --out"
@@ -75,7 +86,7 @@ def open_lock(folder: Path) -> int:
 def is_there(handle: int, folder: Path) -> bool:
     """Whether the locked file is still in its folder; a lock on a deleted file would not stop another call."""
     with suppress(OSError):
-        return os.path.samestat(os.fstat(handle), (folder / "lock").stat())
+        return os.path.samestat(os.fstat(handle), (folder / "lock").lstat())
     return False
 
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from seqloom.errors import ModelError
-from seqloom.files.durable import cannot_write, replace_file
+from seqloom.files.durable import cannot_write, open_no_link, replace_file
 from seqloom.files.reading import LOG, parse_json, read_file
 
 
@@ -26,7 +26,7 @@ class MetricsLog:
         kept = cut_after(self.path, from_step)
         self.there = {(event.get("event"), from_step) for event in kept if event.get("step") == from_step}
         try:
-            self.file = self.path.open("ab")
+            self.file = open_no_link(self.path, "ab")
         except OSError as error:
             raise cannot_write(self.path, error) from error
         self.board = open_board(run / "tensorboard", from_step)
@@ -42,7 +42,10 @@ class MetricsLog:
         except OSError as error:
             raise cannot_write(self.path, error) from error
         if self.board is not None:
-            self.mirror(event)
+            try:
+                self.mirror(event)
+            except OSError:  # a full disk: metrics.jsonl is the log that matters
+                self.board = None
 
     def mirror(self, event: Mapping[str, Any]) -> None:
         kind = event.get("event", "train")

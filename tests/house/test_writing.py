@@ -4,7 +4,6 @@ import ast
 
 # module: why it opens files to write by itself
 ALLOWED = {
-    "training.metrics_log": "a log that is appended to, event by event",
     "data.store_builder": "columns larger than the memory, inside a folder that `replaced_folder` puts in place",
     "cli.app": "a closed standard output becomes the null device",
 }
