@@ -90,22 +90,36 @@ def train(
     say(run_train(texts, out, settings, column=column, keep_case=keep_case, spaces=spaces, say=say).render())
 
 
-def nearest(vectors: Path, /, *words: str, k: int = 10, side: str | None = None, json_: bool = False) -> None:
-    """Print the nearest neighbours of a word.
+def nearest(
+    vectors: Path,
+    /,
+    *words: str,
+    k: int = 10,
+    side: str | None = None,
+    sentences: Path | None = None,
+    in_context: Path | None = None,
+    json_: bool = False,
+) -> None:
+    """Print the nearest neighbours of a word, of a sentence, or of a word in its sentence.
 
     One row per neighbour, nearest first: WORD<TAB>COSINE. With several words, each row begins with the word asked for.
     In a model folder, the words are the tokens of its embedding table; ##x is a piece that does not begin a word.
+    With --sentences and --in-context, a model folder gives vectors to whole sentences, or to words in their sentences.
 
     Parameters
     ----------
     vectors
         vector file (text or binary format of word2vec, or GloVe's), folder of `vectors train`, or model folder
     words
-        one or more words
+        one or more words; --sentences: texts instead; --in-context: texts with one word in brackets each
     k
         number of neighbours
     side
         source or target: which embedding table of a model folder [default: source]
+    sentences
+        model folder only: find the nearest sentences of this file, one sentence per line
+    in_context
+        model folder only: find the nearest words of this file, each in its sentence
     json_
         print one JSON object instead of rows
 
@@ -114,10 +128,12 @@ def nearest(vectors: Path, /, *words: str, k: int = 10, side: str | None = None,
         seqloom vectors nearest words.bin parliament
         seqloom vectors nearest words.bin red green blue --k 3
         seqloom vectors nearest runs/x maison --side target
+        seqloom vectors nearest runs/x "They are watching." --sentences text.txt
+        seqloom vectors nearest runs/x "He sat on the [bank] of the river." --in-context text.txt
     """
     if not words:
         raise UsageError("vectors nearest: no word. Give one or more words after the vector file.")
-    found = measure.nearest(vectors, words, k, say, side)
+    found = measure.nearest(vectors, words, k, say, side, sentences, in_context)
     if json_:
         print(json.dumps(found, ensure_ascii=False))
         return
@@ -203,8 +219,10 @@ def plot(
     clusters: int = 8,
     seed: int = 1,
     side: str | None = None,
+    sentences: Path | None = None,
+    in_context: Path | None = None,
 ) -> None:
-    """Draw a two-dimensional map of words, with clusters.
+    """Draw a two-dimensional map of words or sentences, with clusters.
 
     Positions are the first two principal components. Clusters are computed by k-means on the whole vectors; each is
     named after the word nearest its centre. A PNG needs matplotlib; the HTML page is one self-contained file.
@@ -229,17 +247,23 @@ def plot(
         random seed of the clusters
     side
         source or target: which embedding table of a model folder [default: source]
+    sentences
+        model folder only: draw the sentences of this file, one sentence per line
+    in_context
+        model folder only: draw the words of this file, each in its sentence
 
     Examples
     --------
         seqloom vectors plot words.bin --out words.html
         seqloom vectors plot words.bin france monday red seven --near 12 --clusters 4 --out picture
         seqloom vectors plot runs/x --out words.html
+        seqloom vectors plot runs/x --sentences text.txt --out sentences.html
+        seqloom vectors plot runs/x bank --in-context text.txt --out bank.html
     """
     from seqloom.vectors.plot import plot as run
 
     options = {"near": near, "top": top, "skip": skip, "clusters": clusters, "seed": seed}
-    for file in run(vectors, words, out, **options, side=side, warn=say):
+    for file in run(vectors, words, out, **options, side=side, sentences=sentences, in_context=in_context, warn=say):
         print(file)
 
 

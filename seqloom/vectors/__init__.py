@@ -19,6 +19,7 @@ questions         accuracy on analogy questions
 word_pairs        rank correlation with human similarity judgements
 files             loads and saves vector files
 model_table       the embedding table of a trained model as word vectors
+of_sentences      sentences, and words in their sentences, as vectors of a trained model
 head              checks the header of a vector file
 text_format       the text format
 binary_format     the binary format

@@ -17,9 +17,25 @@ Neighbours = list[tuple[str, float]]
 SYNTACTIC = "gram"  # sections about word forms begin with this in word2vec's questions file
 
 
-def nearest(file: Path, words: Sequence[str], k: int, warn: Warn, side: str | None = None) -> dict[str, Neighbours]:
-    """The k nearest neighbours of each word."""
+def nearest(
+    file: Path,
+    words: Sequence[str],
+    k: int,
+    warn: Warn,
+    side: str | None = None,
+    sentences: Path | None = None,
+    in_context: Path | None = None,
+) -> dict[str, Neighbours]:
+    """The k nearest neighbours of each word; of each sentence, or word in its sentence, if a file of them is given."""
     check_k(k)
+    if sentences or in_context:
+        check_model(file, side, sentences, in_context)
+        from seqloom.vectors.of_sentences import nearest_in_context, nearest_sentences
+
+        if sentences:
+            return nearest_sentences(file, sentences, words, k, warn)
+        assert in_context is not None
+        return nearest_in_context(file, in_context, words, k, warn)
     vectors = open_vectors(file, warn, side)
     return {word: vectors.nearest(word, k) for word in words}
 
@@ -41,6 +57,21 @@ def open_vectors(file: Path, warn: Warn, side: str | None = None) -> "WordVector
     from seqloom.vectors.files import load_vectors
 
     return load_vectors(file, warn, side, say=warn)
+
+
+def check_model(folder: Path, side: str | None, sentences: Path | None, in_context: Path | None) -> None:
+    """UsageError unless sentences, or words in them, can be asked for here."""
+    if sentences and in_context:
+        raise UsageError("--sentences and --in-context: want one of them; each gives the file to look in.")
+    option = "--sentences" if sentences else "--in-context"
+    if side is not None:
+        raise UsageError(
+            f"--side {side} with {option}: a model reads sentences on its source side only; leave out --side."
+        )
+    if not (folder / "config.toml").exists():
+        raise UsageError(
+            f"{folder}: {option} needs a model folder (from `seqloom train`): only a model reads whole sentences."
+        )
 
 
 def check_k(k: int) -> None:

@@ -31,8 +31,9 @@ RULES: dict[str, tuple[set[str], str]] = {
     "metrics": ({"errors", "config.tasks"}, "texts in, numbers out"),
     "rerank": ({"errors", "metrics", "data.lines"}, "texts and scores in, an order out; it knows no model"),
     "vectors": (
-        {"errors", "files", "progress", "config", "text", "data", "explain.charts", "training.speed", "runtime.folder"},
-        "words and their vectors; of a model it knows the embedding table",
+        {"errors", "files", "progress", "config", "text", "data", "explain.charts", "training.speed", "runtime.folder"}
+        | {"runtime.sentence_vectors"},
+        "words and their vectors; of a model it knows the embedding table and the vectors of sentences",
     ),
     "runtime": (
         {"errors", "files", "config", "text", "models", "decode", "rerank.minimum_bayes_risk", "nn.trace"}
