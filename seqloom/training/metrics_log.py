@@ -9,6 +9,7 @@ import json
 import math
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -57,7 +58,8 @@ class MetricsLog:
     def close(self) -> None:
         self.file.close()
         if self.board is not None:
-            self.board.close()
+            with suppress(OSError):  # as in `write`
+                self.board.close()
 
     def __enter__(self) -> "MetricsLog":
         return self

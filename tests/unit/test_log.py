@@ -1,8 +1,10 @@
 """metrics.jsonl: a resumed log equals an uninterrupted one."""
 
 import builtins
+import errno
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +120,33 @@ def test_no_board_when_tensorboard_is_broken(tmp_path: Path, monkeypatch: pytest
     with MetricsLog(tmp_path, 0) as log:
         log.write({"step": 1, "loss": 2.0})
     assert lines(tmp_path) == [{"step": 1, "loss": 2.0}]
+
+
+class FullBoard:
+    """A TensorBoard writer that fails in one of its methods, as on a full disk."""
+
+    def __init__(self, fails: str) -> None:
+        self.fails = fails
+
+    def __getattr__(self, method: str) -> Any:
+        def call(*_: Any) -> None:
+            if method == self.fails:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        return call
+
+
+@pytest.mark.parametrize("fails", ["add_scalar", "flush", "close"])
+def test_a_board_on_a_full_disk_is_dropped_and_the_log_goes_on(
+    fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "open_board", lambda folder, from_step: FullBoard(fails))
+    events = [{"step": step, "loss": 2.0} for step in (1, 2, 3)]
+    with MetricsLog(tmp_path, 0) as log:
+        for event in events:
+            log.write(event)
+        assert (log.board is None) == (fails != "close")
+    assert lines(tmp_path) == events
 
 
 BOARD = """
