@@ -7,7 +7,7 @@ that the doctor counts as kept. Both stream, in file order.
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from seqloom.data.encodings import check_encoding
 from seqloom.data.forms import ONE_COLUMN, check_tags, label_first, read_labelled, read_text
 from seqloom.data.json_array import array_elements
 from seqloom.data.jsonl_reader import read_records, records_of
-from seqloom.data.lines import Fault, FileHash, check_file, read_lines
+from seqloom.data.lines import Fault, FileHash, check_file, name_of, read_lines, text_blocks
 from seqloom.data.read_as import AS_FOUND, Columns, ReadAs
 from seqloom.data.recognise import ENDINGS, IN_WORDS, PAIRS, Found, ending_of, recognise
 from seqloom.data.separators import TAB, name_delimiter
@@ -28,6 +28,7 @@ from seqloom.errors import DataError, UsageError
 __all__ = ["CorpusSpec", "Fault", "Pair", "ReadAs", "Row", "parse_mix", "read_rows", "usable_pairs"]
 
 MEMORIES = ("tmx", "xliff")
+MOST_ROWS, MOST_CHARS = 4096, 1 << 20  # of a chunk
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class CorpusSpec:
             want = "labels"
         found = tuple(recognise(file, form, delimiter, encoding, want) for file in files)
         known = "parallel" if len(files) == 2 else found[0].format
-        return cls(text, files, known, chosen, weight, form, found, read_as)
+        return cls(name_of(text), files, known, chosen, weight, form, found, read_as)
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -171,8 +172,11 @@ def read_rows(
         uses += map(str, spec.files)
         return in_form(read_parallel(spec.files, sides), spec.form)
     if spec.format in ("jsonl", "json"):
-        records = (records_of if spec.format == "jsonl" else array_elements)(sides[0])
-        return in_form(read_records(spec.files[0], records, spec.columns, references, spec.form, uses), spec.form)
+        found = spec.found[0]
+        array = text_blocks(spec.files[0], hashes, found.encoding, found.line_end)
+        records = records_of(sides[0]) if spec.format == "jsonl" else array_elements(array)
+        rows = read_records(spec.files[0], records, spec.columns, references, spec.form, uses)
+        return in_form(normalised(rows) if normalise == "nfc" else rows, spec.form)
     quotes = spec.format == "csv"
     delimiter = spec.found[0].delimiter or ("," if quotes else TAB)
     found = spec.found[0]
@@ -212,6 +216,20 @@ def checked_rows(
             yield Fault("too long", row.line, f"{longest} characters, data.max_chars = {most}")
         else:
             yield row
+
+
+def row_chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield some thousand rows at a time, fewer where they are long: enough for all cores, little memory."""
+    chunk: list[Row] = []
+    chars = 0
+    for row in rows:
+        chunk.append(row)
+        chars += len(row.source) + len(row.targets[0]) if isinstance(row, Pair) else 0
+        if len(chunk) >= MOST_ROWS or chars >= MOST_CHARS:
+            yield chunk
+            chunk, chars = [], 0
+    if chunk:
+        yield chunk
 
 
 def usable_pairs(spec: CorpusSpec, config: DataConfig, references: bool = False) -> Iterator[Pair]:

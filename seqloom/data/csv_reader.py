@@ -1,16 +1,21 @@
 """Read CSV: cells between commas or another separator; a quoted cell may hold it, doubled quotes and line ends.
 
 The line number of a record is that of its first line. A quote that is never closed must not swallow the rest of the
-file: then the line that opened it is a fault, and reading continues with the next line.
+file: then the line that opened it is a fault, and reading continues with the next line. Each line is looked at once to
+see where its quotes end, so the time grows with the length of the file and no faster.
 """
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 
 from seqloom.data.lines import Fault
 
 MAX_RECORD_LINES = 1000  # a quote that stays open for longer counts as never closed
+MAX_RECORD_CHARS = 1 << 22
+INSIDE = re.compile('[^"]*(?:""[^"]*)*')  # a quoted cell up to its end: doubled quotes are part of it
+OPEN, CLOSED, BROKEN = "open", "closed", "broken"
 csv.field_size_limit(2**31 - 1)  # Python's own limit, 128 KB, would stop at a long line
 
 Numbered = tuple[int, str | Fault]
@@ -40,29 +45,50 @@ def quoted_record(
     line: int, text: str, ahead: deque[Numbered], numbered: Iterator[Numbered], delimiter: str, spaced: bool
 ) -> list[str] | Fault:
     """Return the cells of the record that begins here; it takes more lines as needed and hands them back on failure."""
-    taken: list[Numbered] = []
-    while True:
+    parts, taken = [text], list[Numbered]()
+    chars, state = len(text), quotes_after(text, delimiter, spaced, within=False)
+    while state == OPEN:
+        full = len(taken) >= MAX_RECORD_LINES or chars > MAX_RECORD_CHARS
+        following = None if full else ahead.popleft() if ahead else next(numbered, None)
+        if following is None:
+            break
+        taken.append(following)
+        if isinstance(following[1], Fault):
+            break
+        parts.append(following[1])
+        chars += len(following[1])
+        state = quotes_after(following[1], delimiter, spaced, within=True)
+    fault = "a quote is opened and not closed"
+    if state != OPEN:
         try:
-            return next(csv.reader([text], strict=True, delimiter=delimiter, skipinitialspace=spaced))
+            one = ["\n".join(parts)]
+            return next(csv.reader(one, strict=True, delimiter=delimiter, skipinitialspace=spaced))
         except csv.Error as error:
-            fault = Fault("bad quotes", line, str(error))
-        if text.count('"') % 2 == 0:
-            break
-        added = lines_to_quote(ahead, numbered, MAX_RECORD_LINES - len(taken))
-        taken += added
-        if not (added and isinstance(last := added[-1][1], str) and '"' in last):
-            fault = Fault("bad quotes", line, "a quote is opened and not closed")
-            break
-        text = "\n".join([text, *(str(more) for _, more in added)])
+            fault = str(error)
     ahead.extendleft(reversed(taken))
-    return fault
+    return Fault("bad quotes", line, fault)
 
 
-def lines_to_quote(ahead: deque[Numbered], numbered: Iterator[Numbered], most: int) -> list[Numbered]:
-    """Return the next lines up to the first that holds a quote; at most `most` lines when none does."""
-    added: list[Numbered] = []
-    while len(added) < most and (following := ahead.popleft() if ahead else next(numbered, None)):
-        added.append(following)
-        if isinstance(following[1], Fault) or '"' in following[1]:
-            break
-    return added
+def quotes_after(text: str, delimiter: str, spaced: bool, within: bool) -> str:
+    """Return whether a quoted cell is still open at the end of a line, or is broken: text follows its last quote.
+
+    within: the line begins inside a quoted cell.
+    """
+    place = 0
+    while True:
+        if within:
+            place = INSIDE.match(text, place).end() + 1  # type: ignore[union-attr]  # it matches everywhere
+            if place >= len(text):
+                return OPEN if place > len(text) else CLOSED
+            if text[place] != delimiter:
+                return BROKEN
+        else:
+            while spaced and text[place : place + 1] == " ":
+                place += 1
+            if within := text[place : place + 1] == '"':
+                place += 1
+                continue
+            place = text.find(delimiter, place)
+            if place < 0:
+                return CLOSED
+        place, within = place + 1, False

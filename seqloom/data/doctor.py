@@ -11,14 +11,13 @@ more, to encode it.
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Protocol
 
 import numpy as np
 
 from seqloom.config import DataConfig
 from seqloom.data.checks import Characters, Chunk, Copies, Lengths, Scripts, Swaps
-from seqloom.data.corpus import MEMORIES, CorpusSpec, Fault, Pair, Row, checked_rows
+from seqloom.data.corpus import MEMORIES, CorpusSpec, Fault, Pair, Row, checked_rows, row_chunks
 from seqloom.data.findings import MAX_LOSS, UNCOUNTED, Finding, Report
 from seqloom.data.forms import FIELDS, LABELS, LINE, ONE_COLUMN
 from seqloom.data.label_checks import Labels
@@ -27,7 +26,6 @@ from seqloom.data.read_as import ReadAs
 from seqloom.data.reading_words import column_advice, encoding_advice, reading_in_words, xml_advice
 from seqloom.data.repeats import Fingerprints, overlap
 
-CHUNK_SIZE = 4096
 Watcher = Callable[[Chunk], None]  # receives the usable pairs in file order, chunk by chunk
 
 
@@ -116,7 +114,7 @@ def examine_alone(
 def chunks(rows: Iterator[Row], faults: dict[str, Finding]) -> Iterator[Chunk]:
     """Yield the pairs, some thousand at a time, and count the faults by their kind."""
     start = 0
-    while batch := list(islice(rows, CHUNK_SIZE)):
+    for batch in row_chunks(rows):
         pairs = [row for row in batch if isinstance(row, Pair)]
         if len(pairs) < len(batch):
             for row in batch:

@@ -44,6 +44,10 @@ KINDS: dict[str, tuple[str, str]] = {
         EXCLUDED,
         "no training line has this label; check the spelling, or train with such lines",
     ),
+    "endless line": (
+        EXCLUDED,
+        "check that lines end with a line feed, or split them: fold -s -w 10000 FILE",
+    ),
     "too long": (EXCLUDED, "split it, or raise the limit: data.max_chars (doctor: --max-chars)"),
     "swapped languages": (KEPT, "the whole file looks reversed: exchange the files, or --columns 2,1"),
     "swapped columns": (KEPT, "exchange source and target in these lines"),

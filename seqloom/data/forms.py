@@ -10,11 +10,12 @@ A record that does not fit becomes a Fault in its place.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from seqloom.data.headers import SIDES
-from seqloom.data.lines import Fault
+from seqloom.data.letters import is_blank
+from seqloom.data.lines import Fault, first_few
 from seqloom.data.table_readers import Pair, Row, Table, read_table
 from seqloom.text.labels import one_word
 
@@ -44,7 +45,7 @@ def read_text(lines: Iterator[str | Fault], keep_blank: bool) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         if isinstance(line, Fault):
             yield line
-        elif line.strip() or (keep_blank and begun):
+        elif not is_blank(line) or (keep_blank and begun):
             yield from (Pair(place, blank, ("",)) for place, blank in before)
             yield Pair(number, line, ("",))
             before, begun = [], True
@@ -57,7 +58,7 @@ def read_text(lines: Iterator[str | Fault], keep_blank: bool) -> Iterator[Row]:
 
 def read_labelled(path: Path, lines: Iterator[str | Fault], uses: list[str]) -> Iterator[Row]:
     """Read `label<TAB>text` if half of the first lines have a tab, else `label text`: one odd line must not decide."""
-    first = list(islice(lines, LOOKED_AT))
+    first = first_few(lines, LOOKED_AT, lambda line: len(line) if isinstance(line, str) else 0)
     written = [line for line in first if isinstance(line, str) and line.strip()]
     lines = chain(first, lines)
     if 2 * sum("\t" in line for line in written) >= len(written):

@@ -1,35 +1,36 @@
-"""Read a JSON array element by element, so that a large file does not fill the memory."""
+"""Read a JSON array element by element, so that a large file, also one without line ends, does not fill the memory."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from seqloom.data.lines import Fault
+from seqloom.files.reading import has_half_character
 
-LINES_AT_ONCE = 1000
-LONGEST = 1 << 24  # characters of an element; a longer one is taken for a bracket that is never closed
+LONGEST = 1 << 23  # characters of an element; a longer one is taken for a bracket that is never closed
+MOST_DIGITS = 1000  # of a number that is read as one
 BETWEEN = re.compile(r"[\s,]*")
 
 
-def array_elements(lines: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
+def array_elements(blocks: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
     """Yield the line of each element, and the element; a Fault where the array is broken, as the last.
 
-    Each row needs a line of its own: an element that begins on the line of the one before gets the next number.
+    blocks: the text, cut anywhere. Each row needs a line of its own: an element that begins on the line of the one
+    before gets the next number.
     """
     last = 0
-    for line, element in elements_of(lines):
+    for line, element in elements_of(blocks):
         last = max(line, last + 1)
-        yield last, element
+        yield last, Fault(element.kind, last, element.detail) if isinstance(element, Fault) else element
 
 
-def elements_of(lines: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
+def elements_of(blocks: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
     """Yield the line on which each element begins, and the element."""
-    reading = iter(lines)
-    decode = json.JSONDecoder().raw_decode
-    text, line, place, more = "", 1, 0, True
-    opened = False
+    reading = iter(blocks)
+    decoder = Elements()
+    text, line, place = "", 1, 0
+    opened, more = False, True
     while True:
         place, line = skip(text, place, line)
         if place < len(text):
@@ -39,7 +40,7 @@ def elements_of(lines: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
             if text[place] == "]":
                 return
             try:
-                element, end = decode(text, place)
+                element, end = decoder.read(text, place)
             except (ValueError, RecursionError) as error:
                 too_deep = isinstance(error, RecursionError)
                 if too_deep or not more or len(text) - place > LONGEST:
@@ -47,18 +48,20 @@ def elements_of(lines: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
                     yield line, Fault("broken array", line, f"{why}; the rest is not read")
                     return
             else:
-                yield line, element
-                line += text.count("\n", place, end)
-                place = end
-                continue
+                if end < len(text) or not more:  # a number at the end of a block may continue in the next
+                    yield line, decoder.checked(element, line, text[place:end])
+                    line += text.count("\n", place, end)
+                    place = end
+                    continue
         if not more:
             yield line, Fault("broken array", line, "the array is not closed: the file may be cut off")
             return
-        added, more = next_lines(reading)
+        added = next(reading, None)
         if isinstance(added, Fault):
             yield added.line, added
             return
-        text, place = text[place:] + added, 0
+        more = added is not None
+        text, place = text[place:] + (added or ""), 0
 
 
 def skip(text: str, place: int, line: int) -> tuple[int, int]:
@@ -68,8 +71,32 @@ def skip(text: str, place: int, line: int) -> tuple[int, int]:
     return end, line + text.count("\n", place, end)
 
 
-def next_lines(reading: Iterator[str | Fault]) -> tuple[str | Fault, bool]:
-    """Return the next lines as one text, and whether there may be more; a line that is not UTF-8 is returned alone."""
-    added = list(islice(reading, LINES_AT_ONCE))
-    broken = next((line for line in added if isinstance(line, Fault)), None)
-    return broken or "".join(f"{line}\n" for line in added), len(added) == LINES_AT_ONCE
+class Elements:
+    """Reads one element at a time and remembers which of its keys occur twice."""
+
+    def __init__(self) -> None:
+        self.twice: list[str] = []
+        self.decode = json.JSONDecoder(object_pairs_hook=self.as_dict, parse_int=whole_number).raw_decode
+
+    def read(self, text: str, place: int) -> tuple[Any, int]:
+        self.twice.clear()
+        return self.decode(text, place)
+
+    def as_dict(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            self.twice.append(next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place])))
+        return record
+
+    def checked(self, element: Any, line: int, text: str) -> Any:
+        """The element, or a Fault if a key occurs twice or a text has half of a character."""
+        if self.twice:
+            return Fault("bad JSON", line, f"the key {self.twice[0]!r} occurs twice")
+        if "\\u" in text and has_half_character(element):
+            return Fault("bad JSON", line, "half of a character (a lone surrogate)")
+        return element
+
+
+def whole_number(digits: str) -> int | str:
+    """A number of a file; one of thousands of digits, which Python refuses to read, stays text."""
+    return int(digits) if len(digits) <= MOST_DIGITS else digits

@@ -7,6 +7,7 @@ A label may also be a number or true or false, and words and their tags may be l
 never guessed: without well-known names, the user names them.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 import msgspec
 
 from seqloom.data.headers import SIDES, known_couple
+from seqloom.data.json_array import Elements
 from seqloom.data.lines import Fault
 from seqloom.data.read_as import Columns
 from seqloom.data.table_readers import Row, pair_of
 from seqloom.errors import UsageError
 
+KEY = re.compile(r'"\s*:')
 Paths = tuple[tuple[str, ...], ...]
 WANTED = {"pairs": "a text", "labelled": "a text", "tagged": "a text or a list of words without blanks"}
 
@@ -31,10 +34,32 @@ def records_of(lines: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
             yield line, text
             continue
         try:
-            yield line, decode(text)
-        except (msgspec.DecodeError, RecursionError) as error:
+            record = decode(text)
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
             blank = Fault("missing column", line, "a blank line")
             yield line, Fault("bad JSON", line, str(error)) if text.strip() else blank
+            continue
+        twice = repeated_key(text, record)
+        yield line, Fault("bad JSON", line, f"the key {twice!r} occurs twice") if twice else record
+
+
+def repeated_key(text: str, record: Any) -> str:
+    """Return a key that an object of this line has twice, of which only one value can be read; else an empty word.
+
+    Each key has a colon, so most lines need only be counted.
+    """
+    keys = count_keys(record)
+    if text.count(":") == keys or len(KEY.findall(text)) == keys:
+        return ""
+    decoder = Elements()
+    decoder.read(text.strip(), 0)
+    return decoder.twice[0] if decoder.twice else ""
+
+
+def count_keys(value: Any) -> int:
+    if isinstance(value, dict):
+        return len(value) + sum(count_keys(one) for one in value.values() if isinstance(one, dict | list))
+    return sum(map(count_keys, value)) if isinstance(value, list) else 0
 
 
 def read_records(

@@ -1,5 +1,6 @@
 """Detect the script of texts, many at once."""
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,6 +32,13 @@ SCRIPT_OF = {
     }.items()
     for code in codes.split()
 }  # fmt: skip
+# Blanks, and characters that show nothing: joiners, marks of direction and of variation, fillers, tags.
+FILLERS = "\u034f\u115f\u1160\u2800\u3164\uffa0"
+UNSEEN = FILLERS + "".join(
+    letter
+    for letter in map(chr, (*range(0x3001), *range(0xFE00, 0xFE10), 0xFEFF, *range(0xE0000, 0xE01F0)))
+    if letter.isspace() or unicodedata.category(letter) == "Cf" or unicodedata.name(letter, "").startswith("VARIATION")
+)
 MIN_LETTERS = 4  # fewer are too few to tell
 
 
@@ -47,6 +55,11 @@ TABLE = script_table()
 
 def code_points(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing."""
+    return not text.strip() or (not text.isascii() and not text.strip(UNSEEN))
 
 
 def scripts_of(texts: Sequence[str]) -> np.ndarray:

@@ -1,23 +1,25 @@
 """Read the lines of a file: UTF-8 with or without BOM, LF or CRLF, plain or gzip, in blocks for speed.
 
 Only \\n ends a line: U+2028, U+0085, \\v or a lone \\r inside a text never split it. A line that is not UTF-8 becomes a
-Fault that names the byte; it keeps its place, so no later line shifts. Another encoding is turned into UTF-8 first
+Fault that names the byte; it keeps its place, so no later line shifts. So does a line without end, which a packed file
+of a few bytes may hold: its length is counted and its content is not kept. Another encoding is turned into UTF-8 first
 (`encodings.Transcoded`).
 
 A file can be hashed while it is read, so that its SHA-256 costs no further reading (`FileHash`).
 """
 
+import codecs
 import gzip
 import hashlib
 import os
 import sys
 import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
@@ -25,9 +27,12 @@ from seqloom.data.encodings import UTF8, Readable, Transcoded
 from seqloom.errors import DataError, UsageError, did_you_mean
 
 BLOCK_SIZE = 1 << 20
+LONGEST_LINE = 1 << 22  # bytes
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 STDIN = Path("-")
+ENDLESS = "endless line"
+T = TypeVar("T")
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False):
@@ -65,7 +70,8 @@ def whole_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file in which every line counts; a DataError for a line that is not UTF-8."""
     for line in read_lines(path):
         if isinstance(line, Fault):
-            raise DataError(f"{path}, line {line.line}: {line.kind}: {line.detail}. Convert the file to UTF-8.")
+            advice = "Split the line." if line.kind == ENDLESS else "Convert the file to UTF-8."
+            raise DataError(f"{path}, line {line.line}: {line.kind}: {line.detail}. {advice}")
         yield line
 
 
@@ -74,6 +80,10 @@ def line_blocks(
 ) -> Iterator[Sequence[str | Fault]]:
     first_line, offset = 1, 0
     for block in byte_blocks(path, hashes, encoding, line_end):
+        if isinstance(block, int):
+            yield [Fault(ENDLESS, first_line, f"{block:,} bytes, {LONGEST_LINE:,} are allowed")]
+            first_line, offset = first_line + 1, offset + block
+            continue
         skip = len(BOM) if offset == 0 and block.startswith(BOM) else 0
         try:
             lines: Sequence[str | Fault] = split_lines(block[skip:].decode(), normalise)
@@ -109,19 +119,46 @@ def decode_each(block: bytes, first_line: int, offset: int, normalise: str, enco
     return lines
 
 
-def byte_blocks(path: Path, hashes: list[FileHash] | None, encoding: str, line_end: str) -> Iterator[bytes]:
-    """Yield blocks of whole lines in UTF-8; only the last may lack its \\n."""
-    parts: list[bytes] = []  # joined once, so that a line of a gigabyte costs no more than its length
+def byte_blocks(path: Path, hashes: list[FileHash] | None, encoding: str, line_end: str) -> Iterator[bytes | int]:
+    """Yield blocks of whole lines in UTF-8; only the last may lack its \\n. Of a line that is too long: its length."""
+    parts: list[bytes] = []  # joined once, so that a long line costs no more than its length
+    length = 0
     with open_text(path, hashes, encoding, line_end) as stream:
         while chunk := stream.read(BLOCK_SIZE):
-            end = chunk.rfind(b"\n") + 1
-            if not end:
-                parts.append(chunk)
-                continue
-            yield b"".join([*parts, chunk[:end]])
-            parts = [chunk[end:]]
-    if last := b"".join(parts):
-        yield last
+            first, last = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1
+            length += first or len(chunk)
+            if length > LONGEST_LINE:
+                parts = []
+                if first:
+                    yield length
+            else:
+                parts.append(chunk[:first] if first else chunk)
+            if first:
+                yield b"".join([*parts, chunk[first:last]])
+                parts, length = [chunk[last:]], len(chunk) - last
+    if length > LONGEST_LINE:
+        yield length
+    elif length:
+        yield b"".join(parts)
+
+
+def text_blocks(path: Path, hashes: list[FileHash] | None, encoding: str, line_end: str) -> Iterator[str | Fault]:
+    """Yield the text of a file in blocks that end anywhere; a Fault ends it where the bytes are not UTF-8."""
+    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+    line = 1
+    with open_text(path, hashes, encoding, line_end) as stream:
+        while chunk := stream.read(BLOCK_SIZE):
+            try:
+                yield decode(chunk)
+            except UnicodeDecodeError as error:
+                line += bytes(error.object[: error.start]).count(b"\n")
+                yield Fault("invalid UTF-8", line, f"byte 0x{error.object[error.start]:02x}")
+                return
+            line += chunk.count(b"\n")
+        try:
+            decode(b"", final=True)
+        except UnicodeDecodeError:
+            yield Fault("invalid UTF-8", line, "the last character is cut off")
 
 
 class HashingReader:
@@ -139,7 +176,25 @@ class HashingReader:
         """Read what is left, e.g. zeros behind a gzip file, and return the hash."""
         while self.read(BLOCK_SIZE):
             pass
-        return FileHash(str(path.resolve()), self.found.st_size, self.found.st_mtime_ns, self.digest.hexdigest())
+        return FileHash(name_of(path.resolve()), self.found.st_size, self.found.st_mtime_ns, self.digest.hexdigest())
+
+
+def first_few(items: Iterator[T], most: int, length: Callable[[T], int]) -> list[T]:
+    """Take the first items, at most so many, and fewer where they are long."""
+    taken: list[T] = []
+    room = LONGEST_LINE
+    while len(taken) < most and room > 0:
+        more = next(items, None)
+        if more is None:
+            break
+        taken.append(more)
+        room -= length(more)
+    return taken
+
+
+def name_of(path: Path | str) -> str:
+    """The name of a file as text that can be written: a byte that is not UTF-8 is spelled \\xff."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 @contextmanager

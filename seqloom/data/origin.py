@@ -11,6 +11,7 @@ from typing import Any
 
 from seqloom.config import DataConfig
 from seqloom.data.corpus import CorpusSpec
+from seqloom.data.lines import name_of
 from seqloom.errors import UsageError
 from seqloom.files.durable import hash_file
 from seqloom.text.sides import Tokenizers
@@ -82,7 +83,7 @@ def describe_file(file: Path, hashes: Hashes) -> dict[str, Any]:
     """Describe one file; it is read only when no known hash fits its name, size and time."""
     try:
         now = file.stat()
-        mark = (str(file.resolve()), now.st_size, now.st_mtime_ns)
+        mark = (name_of(file.resolve()), now.st_size, now.st_mtime_ns)
         sha256 = hashes.get(mark) or hash_file(file)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None

@@ -5,7 +5,7 @@ Labels and tags are ids of the target's vocabulary like words; plain text has an
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, compress
 from pathlib import Path
 from typing import IO, Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from seqloom.config import DataConfig
 from seqloom.data.account import Account
-from seqloom.data.corpus import CorpusSpec, Fault, Pair, Row, checked_rows
+from seqloom.data.corpus import CorpusSpec, Fault, Pair, checked_rows, row_chunks
 from seqloom.data.findings import UNCOUNTED
 from seqloom.data.forms import LABELS, ONE_COLUMN
 from seqloom.data.hold_out import HoldOut, Tail, none_to_hold_out
@@ -30,7 +30,6 @@ from seqloom.text.sides import Tokenizers
 from seqloom.text.tags import tag_pieces
 from seqloom.text.vocabulary import FIRST_WORD, UNK
 
-MOST_ROWS, MOST_CHARS = 4096, 1 << 20  # per chunk that is encoded at once: enough for all cores, little memory
 Progress = Callable[[int], None]  # receives the number of records done
 
 
@@ -88,7 +87,7 @@ class Builder:
             for corpus, spec in enumerate(specs):
                 own = Account()
                 rows = checked_rows(spec, self.config, references=part == "valid")  # more columns: more right answers
-                for chunk in chunks(rows):
+                for chunk in row_chunks(rows):
                     faults = [row for row in chunk if isinstance(row, Fault)]
                     found = [row for row in chunk if isinstance(row, Pair)]
                     pairs, long_ones = self.write_pairs(found, corpus, columns, own)
@@ -217,19 +216,6 @@ class ColumnWriter:
         for side in SIDES if fault is None and self.files else ():
             lengths = np.fromfile(self.folder / f"{side}.lengths", np.int32)
             (np.cumsum(lengths, dtype=np.int64) - lengths).tofile(self.folder / f"{side}.starts")
-
-
-def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    chunk: list[Row] = []
-    chars = 0
-    for row in rows:
-        chunk.append(row)
-        chars += len(row.source) + len(row.targets[0]) if isinstance(row, Pair) else 0
-        if len(chunk) >= MOST_ROWS or chars >= MOST_CHARS:
-            yield chunk
-            chunk, chars = [], 0
-    if chunk:
-        yield chunk
 
 
 def exclude(spec: CorpusSpec, fault: Fault, account: Account, listing: IO[str]) -> None:

@@ -18,6 +18,7 @@ import msgspec
 
 from seqloom.data.csv_reader import csv_rows
 from seqloom.data.headers import SIDES, known_couple, names_only
+from seqloom.data.letters import is_blank
 from seqloom.data.lines import Fault
 from seqloom.data.read_as import Columns
 from seqloom.errors import UsageError, did_you_mean
@@ -131,16 +132,17 @@ def pair_of(line: int, cells: Sequence[str], references: bool) -> Row:
     """Return the pair of a row's cells, or the fault that makes it unusable."""
     if len(cells) == 2:
         source, target = cells
-        if source.strip() and target.strip():
+        if not is_blank(source) and not is_blank(target):
             return Pair(line, source, (target,))
     elif len(cells) < 2:
         return Fault("missing column", line, f"{count(cells)}, want 2" if any(cells) else "a blank line")
     elif not references and any(map(str.strip, cells[2:])):
         return Fault("extra column", line, f"{count(cells)}, want 2")
-    empty = [side for side, text in zip(SIDES["pairs"], cells, strict=False) if not text.strip()]
+    empty = [side for side, text in zip(SIDES["pairs"], cells, strict=False) if is_blank(text)]
     if empty:
-        return Fault("empty side", line, " and ".join(empty))
-    return Pair(line, cells[0], (cells[1], *(text for text in cells[2:] if text.strip())))
+        unseen = any(text.strip() and is_blank(text) for text in cells[:2])
+        return Fault("empty side", line, " and ".join(empty) + ", only characters that show nothing" * unseen)
+    return Pair(line, cells[0], (cells[1], *(text for text in cells[2:] if not is_blank(text))))
 
 
 def name_column(place: int, header: Sequence[str]) -> str:

@@ -9,14 +9,14 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import IO
 from xml.parsers import expat
 
 from seqloom.data.encodings import UTF8, Readable
 from seqloom.data.languages import code_of
-from seqloom.data.lines import BLOCK_SIZE, Fault, FileHash, open_text
+from seqloom.data.lines import BLOCK_SIZE, LONGEST_LINE, Fault, FileHash, first_few, open_text
 from seqloom.data.read_as import Columns
 from seqloom.data.table_readers import Row, pair_of
 from seqloom.errors import UsageError
@@ -43,6 +43,7 @@ NOT_TEXT = (*NOT_TEXT, "seg-source", "originalData", "ignorable")
 LANGUAGES = {"source": ("source-language", "srcLang", "srclang"), "target": ("target-language", "trgLang")}
 LOOKED_AT = 1000  # units that show which languages there are
 DEEPEST = 200
+COST = 64  # characters that an empty text counts as: it takes memory too
 LINE_END = re.compile(r"[ \t\r]*\n\s*")
 
 
@@ -63,6 +64,7 @@ class Collector:
         self.dialect, self.parser = dialect, parser
         self.units: list[Unit] = []  # finished ones, taken by the reader
         self.number = 0
+        self.room = LONGEST_LINE  # characters that this unit may still have
         self.unit: Unit | None = None
         self.text: list[str] | None = None  # of the side that is being read
         self.language = ""
@@ -85,6 +87,7 @@ class Collector:
             self.silent = self.depth
         elif name in UNITS[self.dialect]:
             self.number += 1
+            self.room = LONGEST_LINE
             self.unit = Unit(self.parser.CurrentLineNumber, self.number, (self.sides["source"], self.sides["target"]))
         elif name == "tuv":
             self.language = attributes.get("xml:lang") or attributes.get("lang") or ""
@@ -92,11 +95,12 @@ class Collector:
             for side, keys in LANGUAGES.items():
                 self.sides[side] = next((attributes[key] for key in keys if key in attributes), self.sides[side])
         elif self.unit and name == "cp" and self.text is not None:  # XLIFF 2: a character that XML cannot hold
-            code = int(attributes.get("hex", "FFFD"), 16)
-            self.text.append("\ufffd" if 0xD800 <= code < 0xE000 else chr(code))
+            code = int(attributes.get("hex", "FFFD")[:9], 16)
+            self.text.append("\ufffd" if 0xD800 <= code < 0xE000 or not 0 <= code < 0x110000 else chr(code))
         elif self.unit and (name == "seg" or name in self.sides):
             self.text = []
             self.language = self.sides.get(name, self.language)
+            self.use_room(COST)
 
     def end(self, full_name: str) -> None:
         name = full_name.rpartition(":")[2]
@@ -112,7 +116,13 @@ class Collector:
 
     def characters(self, text: str) -> None:
         if self.text is not None and not self.silent:
+            self.use_room(len(text))
             self.text.append(text)
+
+    def use_room(self, chars: int) -> None:
+        self.room -= chars
+        if self.room < 0:
+            raise BadMemory(f"unit {self.number} has more than {LONGEST_LINE:,} characters")
 
     def named_entity(self, name: str, is_parameter: bool) -> None:
         """An entity that an external file would declare, which is never fetched: &eacute; is known from HTML."""
@@ -142,7 +152,7 @@ def read_memory(
 ) -> Iterator[Row]:
     """Yield the pairs of the two languages; a unit that lacks one of them is a fault."""
     units = read_units(path, dialect, encoding, hashes)
-    first = list(islice(units, LOOKED_AT))
+    first = first_few(units, LOOKED_AT, length_of)
     wanted = choose_languages(path, [unit for unit in first if isinstance(unit, Unit)], columns)
     uses += [f"<{one}>" if one in LANGUAGES else f"the language {one!r}" for one in wanted if one]
     last = 0
@@ -177,9 +187,17 @@ def read_units(
             yield Fault("bad XML", parser.CurrentLineNumber, f"{why}; the rest is not read")
 
 
+def length_of(unit: Unit | Fault) -> int:
+    return 0 if isinstance(unit, Fault) else sum(len(text) for _, text in unit.texts)
+
+
 def parse_blocks(stream: Readable | IO[bytes], parser: expat.XMLParserType, found: Collector) -> Iterator[Unit]:
+    given = 0
     while block := stream.read(BLOCK_SIZE):
         parser.Parse(block, False)
+        given += len(block)
+        if given - max(0, parser.CurrentByteIndex) > 2 * LONGEST_LINE:
+            raise BadMemory(f"a tag or comment of more than {LONGEST_LINE:,} bytes")
         yield from found.units
         found.units = []
     parser.Parse(b"", True)

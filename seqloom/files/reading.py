@@ -91,13 +91,21 @@ def parse_json(content: bytes | str) -> Any:
         raise ValueError(f"more than {MOST_PARTS:,} values, which no such file has")
     try:
         value = json.loads(content)
-        if SURROGATE.search(content):  # a pair is one character; half of one cannot be written as UTF-8
-            json.dumps(value, ensure_ascii=False).encode()
+        half = SURROGATE.search(content) and has_half_character(value)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    except UnicodeEncodeError:
-        raise ValueError("half of a character (a lone surrogate)") from None
+    if half:
+        raise ValueError("half of a character (a lone surrogate)")
     return value
+
+
+def has_half_character(value: Any) -> bool:
+    """Whether a text of a JSON value has a lone surrogate: two are one character, one cannot be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def parse_toml(text: str) -> dict[str, Any]:

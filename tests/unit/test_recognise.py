@@ -9,7 +9,7 @@ import pytest
 from seqloom.data.corpus import CorpusSpec, Fault, Pair, ReadAs, read_rows
 from seqloom.data.encodings import check_encoding, encoding_of, likely_encoding
 from seqloom.data.headers import known_couple, names_columns
-from seqloom.data.json_array import LINES_AT_ONCE, array_elements
+from seqloom.data.json_array import array_elements
 from seqloom.data.separators import find_delimiter
 from seqloom.data.tmx_xliff import read_units
 from seqloom.errors import UsageError
@@ -118,19 +118,20 @@ def test_headers_by_name_and_by_the_numbers_below() -> None:
     assert not names_columns([])
 
 
-def test_an_array_of_many_lines_is_read_in_parts_and_keeps_its_lines() -> None:
-    table = [{"n": n, "deep": [[n], {"x": "] , ["}]} for n in range(2 * LINES_AT_ONCE)]
-    text = json.dumps(table, indent=1).split("\n")
-    found = list(array_elements(text))
+def test_an_array_is_read_in_parts_and_keeps_its_lines() -> None:
+    table = [{"n": n, "deep": [[n], {"x": "] , ["}]} for n in range(2000)]
+    content = json.dumps(table, indent=1)
+    text = content.split("\n")
+    found = list(array_elements(content[place : place + 997] for place in range(0, len(content), 997)))
     assert [element for _, element in found] == table
     assert all(text[line - 1].strip() == "{" for line, _ in found)
     assert [line for line, _ in array_elements([json.dumps(table[:5])])] == [1, 2, 3, 4, 5]
-    assert list(array_elements(["[]"])) == [] and list(array_elements(["[", "", "]", "ignored"])) == []
+    assert list(array_elements(["[]"])) == [] and list(array_elements(["[\n\n]\nignored"])) == []
 
 
 @pytest.mark.parametrize("text", ['[{"a": 1}, {"a"', '[{"a": 1}', '[{"a": 1} {', "[1, 2, nonsense, 3]"])
 def test_a_broken_array_ends_with_a_fault(text: str) -> None:
-    *_, (_, last) = array_elements(text.split("\n"))
+    *_, (_, last) = array_elements([text])
     assert isinstance(last, Fault) and last.kind == "broken array"
 
 

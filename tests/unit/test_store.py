@@ -50,7 +50,7 @@ def texts_of(store, tokenizers=JOINT):
 
 @pytest.mark.parametrize("chunk", [1, 7, 4096])
 def test_every_pair_is_in_one_part_and_knows_its_line(tmp_path, pairs, spec, chunk, monkeypatch):
-    monkeypatch.setattr(build, "MOST_ROWS", chunk)
+    monkeypatch.setattr(corpus, "MOST_ROWS", chunk)
     train, valid = prepare(tmp_path / "store", [spec], JOINT, CONFIG, seed=1)
     assert len(valid) == 20 and len(train) == 280 and train.held_out
     for store in (train, valid):
