@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from seqloom.config import DataConfig
-from seqloom.data import origin
+from seqloom.data import corpus, origin
 from seqloom.data import store_builder as build
 from seqloom.data.corpus import CorpusSpec
 from seqloom.data.hold_out import HoldOut
@@ -370,7 +370,7 @@ def test_an_unwritable_folder_is_a_usage_error(tmp_path, spec):
 
 
 def test_progress_tells_records_done(tmp_path, spec, monkeypatch):
-    monkeypatch.setattr(build, "MOST_ROWS", 128)
+    monkeypatch.setattr(corpus, "MOST_ROWS", 128)
     seen = []
     prepare(tmp_path / "store", [spec], JOINT, CONFIG, 1, progress=seen.append)
     assert seen == [128, 256, 300]
