@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from seqloom.data.lines import Fault
 from seqloom.files.reading import has_half_character
 
 LONGEST = 1 << 23  # characters of an element; a longer one is taken for a bracket that is never closed
-MOST_DIGITS = 1000  # of a number that is read as one
+MOST_DIGITS = 4000  # of a whole number; Python itself refuses to read 4,301
 BETWEEN = re.compile(r"[\s,]*")
 
 
@@ -72,31 +73,37 @@ def skip(text: str, place: int, line: int) -> tuple[int, int]:
 
 
 class Elements:
-    """Reads one element at a time and remembers which of its keys occur twice."""
+    """Reads one element at a time and remembers what is wrong with it."""
 
     def __init__(self) -> None:
-        self.twice: list[str] = []
-        self.decode = json.JSONDecoder(object_pairs_hook=self.as_dict, parse_int=whole_number).raw_decode
+        self.twice: list[str] = []  # keys
+        self.too_large = False
+        self.decode = json.JSONDecoder(object_pairs_hook=self.as_dict, parse_int=self.as_number).raw_decode
 
     def read(self, text: str, place: int) -> tuple[Any, int]:
         self.twice.clear()
+        self.too_large = False
         return self.decode(text, place)
 
     def as_dict(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
         if len(record) < len(pairs):
-            self.twice.append(next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place])))
+            counts = Counter(name for name, _ in pairs)
+            self.twice.append(next(name for name, count in counts.items() if count > 1))
         return record
 
+    def as_number(self, digits: str) -> int:
+        if len(digits) <= MOST_DIGITS:
+            return int(digits)
+        self.too_large = True
+        return 0
+
     def checked(self, element: Any, line: int, text: str) -> Any:
-        """The element, or a Fault if a key occurs twice or a text has half of a character."""
+        """The element, or a Fault if a key occurs twice, a number is too large or a text has half of a character."""
         if self.twice:
             return Fault("bad JSON", line, f"the key {self.twice[0]!r} occurs twice")
+        if self.too_large:
+            return Fault("bad JSON", line, f"a number of more than {MOST_DIGITS:,} digits")
         if "\\u" in text and has_half_character(element):
             return Fault("bad JSON", line, "half of a character (a lone surrogate)")
         return element
-
-
-def whole_number(digits: str) -> int | str:
-    """A number of a file; one of thousands of digits, which Python refuses to read, stays text."""
-    return int(digits) if len(digits) <= MOST_DIGITS else digits

@@ -39,17 +39,16 @@ def records_of(lines: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
             blank = Fault("missing column", line, "a blank line")
             yield line, Fault("bad JSON", line, str(error)) if text.strip() else blank
             continue
+        if isinstance(record, dict) and text.count(":") == len(record):  # each key has one: none occurs twice
+            yield line, record
+            continue
         twice = repeated_key(text, record)
         yield line, Fault("bad JSON", line, f"the key {twice!r} occurs twice") if twice else record
 
 
 def repeated_key(text: str, record: Any) -> str:
-    """Return a key that an object of this line has twice, of which only one value can be read; else an empty word.
-
-    Each key has a colon, so most lines need only be counted.
-    """
-    keys = count_keys(record)
-    if text.count(":") == keys or len(KEY.findall(text)) == keys:
+    """Return a key that an object of this line has twice, of which only one value can be read; else an empty word."""
+    if len(KEY.findall(text)) == count_keys(record):
         return ""
     decoder = Elements()
     decoder.read(text.strip(), 0)
@@ -115,6 +114,8 @@ def texts_of(line: int, record: dict[str, Any], fields: Paths, form: str) -> lis
 
 def texts_in(value: Any, form: str, place: int) -> list[str] | None:
     """Return the texts of a field: mostly one, an empty one for null; None where it holds something else."""
+    if isinstance(value, str):
+        return [value]
     if form == "labelled" and place == 0:
         value = as_label(value)
     elif form == "tagged" and isinstance(value, list):

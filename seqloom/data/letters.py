@@ -34,7 +34,7 @@ SCRIPT_OF = {
 }  # fmt: skip
 # Blanks, and characters that show nothing: joiners, marks of direction and of variation, fillers, tags.
 FILLERS = "\u034f\u115f\u1160\u2800\u3164\uffa0"
-UNSEEN = FILLERS + "".join(
+UNSEEN = frozenset(FILLERS).union(
     letter
     for letter in map(chr, (*range(0x3001), *range(0xFE00, 0xFE10), 0xFEFF, *range(0xE0000, 0xE01F0)))
     if letter.isspace() or unicodedata.category(letter) == "Cf" or unicodedata.name(letter, "").startswith("VARIATION")
@@ -59,7 +59,7 @@ def code_points(text: str) -> np.ndarray:
 
 def is_blank(text: str) -> bool:
     """Whether a text shows nothing."""
-    return not text.strip() or (not text.isascii() and not text.strip(UNSEEN))
+    return not text.strip() or (not text.isascii() and UNSEEN.issuperset(text))
 
 
 def scripts_of(texts: Sequence[str]) -> np.ndarray:

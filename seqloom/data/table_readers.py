@@ -18,7 +18,7 @@ import msgspec
 
 from seqloom.data.csv_reader import csv_rows
 from seqloom.data.headers import SIDES, known_couple, names_only
-from seqloom.data.letters import is_blank
+from seqloom.data.letters import UNSEEN, is_blank
 from seqloom.data.lines import Fault
 from seqloom.data.read_as import Columns
 from seqloom.errors import UsageError, did_you_mean
@@ -115,23 +115,26 @@ def pick_pairs(
     else:
         rows = chain([first], rows)
     widest = len(header) if header and (is_header or table.quotes) else sys.maxsize
+    references = table.references
     for line, cells in rows:
         if isinstance(cells, Fault):
             yield cells
         elif not chosen:
-            yield pair_of(line, cells, table.references)
+            yield pair_of(line, cells, references)
         elif len(cells) <= max(chosen[:2]):
             yield Fault("missing column", line, f"{count(cells)}, want column {max(chosen[:2]) + 1}")
         elif len(cells) > widest and any(map(str.strip, cells[widest:])):
             yield Fault("extra column", line, f"{count(cells)}, line {first[0]} has {widest}")
         else:
-            yield pair_of(line, [cells[i] for i in chosen if i < len(cells)], table.references or len(chosen) > 2)
+            yield pair_of(line, [cells[i] for i in chosen if i < len(cells)], references or len(chosen) > 2)
 
 
 def pair_of(line: int, cells: Sequence[str], references: bool) -> Row:
     """Return the pair of a row's cells, or the fault that makes it unusable."""
     if len(cells) == 2:
         source, target = cells
+        if source and target and source[0] not in UNSEEN and target[0] not in UNSEEN:  # quick, for most
+            return Pair(line, source, (target,))
         if not is_blank(source) and not is_blank(target):
             return Pair(line, source, (target,))
     elif len(cells) < 2:
