@@ -116,11 +116,13 @@ def pick_pairs(
         rows = chain([first], rows)
     widest = len(header) if header and (is_header or table.quotes) else sys.maxsize
     references = table.references
+    if not chosen:
+        for line, cells in rows:
+            yield pair_of(line, cells, references) if isinstance(cells, list) else cells
+        return
     for line, cells in rows:
         if isinstance(cells, Fault):
             yield cells
-        elif not chosen:
-            yield pair_of(line, cells, references)
         elif len(cells) <= max(chosen[:2]):
             yield Fault("missing column", line, f"{count(cells)}, want column {max(chosen[:2]) + 1}")
         elif len(cells) > widest and any(map(str.strip, cells[widest:])):
