@@ -8,7 +8,7 @@ from html import escape
 from seqloom.explain.charts import COLOURS, empty_chart, finish, plain
 
 WIDTH, HEIGHT, MARGIN = 1000, 720, 40  # of the drawing in the page
-LETTER, LINE = 7.2, 14.0  # width of a letter and height of a line there
+LETTER, BOLD, LINE = 7.2, 9.0, 14.0  # width of a letter, also of a group's name, and height of a line there
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,18 @@ def labelled(drawing: WordMap) -> list[bool]:
     shown = [False] * len(places)
     for i in sorted(range(len(places)), key=lambda i: not is_name[i]):
         x, y = places[i]
-        right = x + LETTER * len(drawing.words[i]) + 12
-        if is_name[i] or not any(x < r and right > x0 and abs(y - y0) < LINE for x0, r, y0 in boxes):
-            boxes.append((x, right, y))
+        length = (BOLD if is_name[i] else LETTER) * len(drawing.words[i]) + 12
+        left, right = (x - length, x) if on_the_left(drawing, i, x) else (x, x + length)
+        if is_name[i] or not any(left < r and right > x0 and abs(y - y0) < LINE for x0, r, y0 in boxes):
+            boxes.append((left, right, y))
             shown[i] = True
     return shown
+
+
+def on_the_left(drawing: WordMap, i: int, x: float) -> bool:
+    """Whether a label is to the left of its point: it would leave the paper on the right, and there is more room."""
+    width = (BOLD if drawing.names[drawing.groups[i]] == drawing.words[i] else LETTER) * len(drawing.words[i])
+    return x + 6 + width > WIDTH and x > WIDTH / 2
 
 
 def draw_png(drawing: WordMap) -> bytes:
@@ -128,8 +135,9 @@ def mark(drawing: WordMap, i: int, place: tuple[float, float], shown: bool) -> s
     word, group = drawing.words[i], drawing.groups[i]
     kind = "name" if drawing.names[group] == word else "" if shown else "hidden"
     x, y = place
+    at, anchor = (x - 6, "end") if on_the_left(drawing, i, x) else (x + 6, "start")
     return (
         f'<g class="word" data-group="{group}" tabindex="0" fill="{colour_of(group)}">'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
-        f'<text x="{x + 6:.1f}" y="{y + 4:.1f}" class="{kind}">{escape(word)}</text></g>'
+        f'<text x="{at:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}" class="{kind}">{escape(word)}</text></g>'
     )

@@ -56,9 +56,21 @@ def test_places_keep_their_order_on_paper():
 
 def test_labels_that_would_hide_each_other_are_hidden_but_names_are_not():
     words = ("cat", "dog", EVIL, "_car", "$5$")
-    crowded = a_map(words, ((0, 0), (0, 0.001), (5, 5), (5, 5.001), (0, 5)))
+    crowded = a_map(words, ((0, 0), (0, 0.001), (0, 5), (0, 5.001), (5, 5)))
     assert labelled(crowded) == [True, False, True, False, True]
     assert draw_html(crowded).count('class="hidden"') == 2
+
+
+def test_a_long_label_at_the_right_edge_stands_to_the_left_of_its_point():
+    sentences = ("cat", "a long sentence at the right edge", "a long sentence at the left edge", "_car", "$5$")
+    drawing = a_map(sentences, ((0, 0), (9, 1), (0, 2), (9, 3), (5, 4)))
+    anchors = dict(re.findall(r'text-anchor="(\w+)" class="\w*">([^<]+)<', draw_html(drawing)))
+    assert anchors == {"end": sentences[1], "start": "$5$"}  # the last of each
+    ends = [
+        (float(x), word)
+        for x, word in re.findall(r'x="([\d.]+)" y="[\d.]+" text-anchor="start"[^>]*>([^<]+)<', draw_html(drawing))
+    ]
+    assert all(x + 7.2 * len(word) <= 1000 for x, word in ends)
 
 
 def test_a_png_of_any_words():
