@@ -15,6 +15,7 @@ lens              what a model would say from an earlier layer or fewer words
 positions         positional encodings
 input_gradients   gradients of predictions with respect to the tokens that were read
 flow              gradient flow: how strongly each prediction depends on each token
+integrated_gradients   the part of a score that came from each token, on a path split where needed
 attribution       which tokens a prediction came from; its agreement with attention
 beam_tree         the tree of a beam search, and where a reference fell out
 edits             heads switched off, attention or gates set by hand: what is changed

@@ -1,13 +1,10 @@
 """Attribution: which source tokens, and which tokens already written, a prediction came from.
 
     gradient x input       a_ts = x_s . d f_t / d x_s                                     Shrikumar et al. 2017
-    integrated gradients   a_ts = (x_s - b) . integral_0^1 (d f_t / d x_s)(b + alpha (x - b)) d alpha
-                                                                                          Sundararajan et al. 2017
+    integrated gradients   the mean of that gradient on the way from average words        integrated_gradients.py
 
-f_t = log p(y_t); b is the mean of the embedding table, an average word. Integrated gradients are complete: their sum
-over all tokens is f_t(x) - f_t(b), the change of the score from a text of average words. The integral is a
-Gauss-Legendre sum. Its number of points doubles until the sum is right, or the work is too much; a note says what it
-misses.
+f_t = log p(y_t). Integrated gradients are complete: their sum over all tokens is the change of the score from a text of
+average words. A note says how much the sum misses.
 
     share of the source   sum_s |a_ts| / (sum_s |a_ts| + sum over the prefix)              Voita et al. 2021 ask for it
 
@@ -26,13 +23,11 @@ from torch import Tensor, nn
 
 from seqloom.explain.document import Agreement, Map
 from seqloom.inside.input_gradients import Question, check_work, input_gradients
+from seqloom.inside.integrated_gradients import POINTS, Integrated, integrate
 from seqloom.inside.subject import Options, Parts, Subject
 from seqloom.models.recurrent_decoder import AttentiveDecoder
 from seqloom.models.traced_attention import read_attention
 from seqloom.nn.blocks import DecoderBlock
-
-FIRST_POINTS, MOST_WORK = 8, 60_000  # work in tokens read: predictions x tokens x points; seconds for a Transformer
-GAP = 0.05  # of the change of the score (at least of 1 nat): the sum may miss it by this much
 
 ABOUT = {
     "gradient_input": "Embedding of the token times the gradient of log p; positive = made it more probable.",
@@ -43,7 +38,7 @@ ABOUT = {
 def attribution(subject: Subject, options: Options) -> Parts:
     """The view: attribution maps, the share of the source per prediction, and the agreement with attention."""
     question = Question.of(subject)
-    check_work(question, FIRST_POINTS)
+    check_work(question, POINTS)
     maps, shares, note = attribute(question)
     attention = read_attention(subject.passed[1])
     agreement = [] if attention is None else compare_with_attention(question, attention[0].cpu().numpy(), maps)
@@ -54,7 +49,8 @@ def attribute(question: Question) -> tuple[list[Map], list[float], str]:
     """The attribution maps, the share of the source per prediction (none without both sides), and a note."""
     (plain,) = input_gradients(question)
     product = [(plain.source * plain.source_embedding).sum(-1), (plain.prefix * plain.prefix_embedding).sum(-1)]
-    integrated, gap, points = integrate(question)
+    found = integrate(question)
+    integrated = [found.source, found.prefix]
     maps = [
         Map.of(f"attribution.{method}.{axis}", "attribution", ABOUT[method], f"target {axis}", part.numpy())
         for method, parts in (("gradient_input", product), ("integrated", integrated))
@@ -63,35 +59,15 @@ def attribute(question: Question) -> tuple[list[Map], list[float], str]:
     ]
     source, prefix = (part.abs().sum(1) for part in integrated)
     shares = (source / (source + prefix).clamp_min(1e-12)).tolist() if question.source and question.prefix else []
-    return (
-        maps,
-        shares,
-        f"attribution: integrated gradients with {points} points miss the change of log p by at most {gap:.2g} nats.",
-    )
+    return maps, shares, said(found)
 
 
-def integrate(question: Question) -> tuple[list[Tensor], float, int]:
-    """Integrated gradients for source and prefix, the largest gap to the change of the score, and the points used."""
-    text, average = input_gradients(question, (1.0, 0.0))
-    change = text.log_prob - average.log_prob
-    ways = [there - start for there, start in zip(text.embeddings, average.embeddings, strict=True)]
-    work = len(question.answers) * (len(question.source) + len(question.prefix))
-    points = FIRST_POINTS
-    while True:
-        parts = [(way * mean).sum(-1) for way, mean in zip(ways, mean_gradients(question, points), strict=True)]
-        gaps = (sum(part.sum(1) for part in parts) - change).abs()
-        if 2 * points * work > MOST_WORK or bool((gaps <= GAP * change.abs().clamp_min(1.0)).all()):
-            return parts, float(gaps.max()), points
-        points *= 2
-
-
-def mean_gradients(question: Question, points: int) -> tuple[Tensor, Tensor]:
-    """The integral of the gradients on the line from average words to the text, as a Gauss-Legendre sum."""
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    found = input_gradients(question, tuple((nodes + 1) / 2))
-    pairs = [*zip(weights / 2, found, strict=True)]
-    source = torch.stack([weight * one.source for weight, one in pairs]).sum(0)
-    return source, torch.stack([weight * one.prefix for weight, one in pairs]).sum(0)
+def said(found: Integrated) -> str:
+    """The note: how many points the integrals took, and how much the sums miss."""
+    points = f"{min(found.points)} to {max(found.points)} points per prediction"
+    missed = f"miss the change of log p by at most {max(found.gaps):.2g} nats."
+    why = "" if found.complete else " The text is too long for more points."
+    return f"attribution: integrated gradients with {points} {missed}{why}"
 
 
 def compare_with_attention(question: Question, attention: NDArray[np.float32], maps: list[Map]) -> list[Agreement]:

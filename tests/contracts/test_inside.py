@@ -7,12 +7,12 @@ import torch
 from seqloom.decode.options import SearchRequest
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
-from seqloom.inside import attribution
-from seqloom.inside.attribution import compare_with_attention, integrate, kendall, uniform_attention
+from seqloom.inside.attribution import compare_with_attention, kendall, uniform_attention
 from seqloom.inside.beam_tree import beam_tree
 from seqloom.inside.edits import head_off, set_attention, set_gate
 from seqloom.inside.flow import decay, distances, flow
 from seqloom.inside.input_gradients import Question, input_gradients
+from seqloom.inside.integrated_gradients import GAP, integrate, lobatto
 from seqloom.inside.what_if import EditedModel
 from seqloom.models.gpt import GPT
 from seqloom.models.traced_attention import read_attention
@@ -69,15 +69,23 @@ def test_what_is_read_later_has_no_gradient(question):
     assert (found.source.norm(dim=-1) > 0).any()
 
 
-def test_integrated_gradients_sum_to_the_change_of_the_score(question, monkeypatch):
-    monkeypatch.setattr(attribution, "GAP", 0.03)
-    monkeypatch.setattr(attribution, "MOST_WORK", 32 * 256)
-    (source, prefix), gap, points = integrate(question)
+def test_integrated_gradients_sum_to_the_change_of_the_score(question):
+    found = integrate(question)
     with_words, without = input_gradients(question, (1.0, 0.0))
     assert torch.allclose(with_words.log_prob, log_probs(question))
     change = with_words.log_prob - without.log_prob
-    assert float((source.sum(1) + prefix.sum(1) - change).abs().max()) == pytest.approx(gap)
-    assert gap <= 0.05 * max(1.0, float(change.abs().max())), points
+    gaps = (found.source.sum(1) + found.prefix.sum(1) - change).abs()
+    assert found.gaps == pytest.approx(gaps.tolist())
+    assert found.complete
+    assert (gaps <= GAP * change.abs().clamp_min(1)).all(), found.points
+
+
+def test_the_points_of_a_piece_integrate_polynomials_exactly():
+    nodes, weights = map(np.array, lobatto(8))
+    assert nodes[[0, -1]].tolist() == [0, 1]
+    for power in range(14):
+        assert weights @ nodes**power == pytest.approx(1 / (power + 1), abs=1e-12)
+    assert weights @ nodes**14 != pytest.approx(1 / 15, abs=1e-12)
 
 
 def test_flow_is_the_norm_of_the_gradient(question):
@@ -196,9 +204,9 @@ def test_kendall_equals_scipy():
 
 def test_weights_of_single_precision_stay_so(build_like):
     model = build_like().float()
-    (source, _), gap, _ = integrate(Question(model, SOURCE, [BOS, *TARGET], [*enumerate([*TARGET, EOS])]))
-    assert source.dtype == torch.float32
-    assert np.isfinite(gap)
+    found = integrate(Question(model, SOURCE, [BOS, *TARGET], [*enumerate([*TARGET, EOS])]))
+    assert found.source.dtype == torch.float32
+    assert np.isfinite(found.gaps).all()
 
 
 def run(model, trace=None):

@@ -1,9 +1,14 @@
 """The views gradients, attribution and beam on every kind of model that has them."""
 
+import re
+
 import numpy as np
 import pytest
 
 from seqloom.errors import UsageError
+from seqloom.inside import integrated_gradients
+from seqloom.inside.input_gradients import Question, input_gradients
+from seqloom.inside.prepare import prepare
 from seqloom.inside.views import VIEWS
 
 TEXT, MASKED = "a cat sat", "a ___ sat"
@@ -43,6 +48,39 @@ def test_the_share_of_the_source_is_in_the_steps(load):
     source, prefix = (np.abs(lane.map(f"attribution.integrated.{axis}").values).sum(1) for axis in ("source", "prefix"))
     assert [step.source_share for step in lane.steps] == pytest.approx((source / (source + prefix)).tolist(), abs=1e-5)
     assert any(note.startswith("attribution: integrated gradients with") for note in lane.notes)
+
+
+def gaps_and_changes(load, family, lane):
+    """|sum of the attributions of the document - change of log p| and that change, per prediction."""
+    question = Question.of(prepare(load(family), MASKED if family == "masked" else TEXT))
+    text, average = input_gradients(question, (1.0, 0.0))
+    changes = (text.log_prob - average.log_prob).numpy()
+    sums = sum(one.values.sum(1) for one in lane.maps if one.name.startswith("attribution.integrated"))
+    return np.abs(sums - changes), changes
+
+
+def stated_gap(lane):
+    (note,) = [note for note in lane.notes if note.startswith("attribution: integrated gradients with")]
+    return float(re.search(r"by at most (\S+) nats", note)[1]), note
+
+
+def test_the_attributions_of_a_prediction_add_up_and_the_note_says_how_well(load, family):
+    lane = lane_of(load, family, "attribution")
+    gaps, changes = gaps_and_changes(load, family, lane)
+    assert (gaps <= integrated_gradients.GAP * np.maximum(1, np.abs(changes))).all()
+    assert stated_gap(lane)[0] == pytest.approx(gaps.max(), rel=0.06, abs=1e-4)
+    assert "too long" not in stated_gap(lane)[1]
+
+
+def test_a_text_too_long_for_more_points_says_so(load, monkeypatch):
+    monkeypatch.setattr(integrated_gradients, "GAP", 1e-6)
+    monkeypatch.setattr(integrated_gradients, "MOST_WORK", 1)
+    lane = lane_of(load, "transformer", "attribution")
+    gaps, _ = gaps_and_changes(load, "transformer", lane)
+    gap, note = stated_gap(lane)
+    assert gap == pytest.approx(gaps.max(), rel=0.06, abs=1e-4)
+    assert "8 to 8 points" in note
+    assert note.endswith("too long for more points.")
 
 
 def test_agreement_with_attention_has_a_control(load):
