@@ -82,7 +82,8 @@ def integrate(question: Question) -> Integrated:
     points = [POINTS * counts[answer] for answer in range(len(changes))]
     gaps = [abs(float(row.sum()) - change) for row, change in zip(total, changes, strict=True)]
     complete = all(gap <= most for gap, most in zip(gaps, allowed, strict=True))
-    return Integrated(*total.split(sides, dim=1), gaps, points, complete)
+    source, prefix = total.split(sides, dim=1)
+    return Integrated(source, prefix, gaps, points, complete)
 
 
 def measure(question: Question, wanted: list[tuple[int, float, float]]) -> list[Piece]:
