@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 CELL = 0.26  # inches per token
 PAGE = 14.0  # inches that panels may fill side by side
+MAP = (6.0, 4.8)  # inches of a map of points
+POINTS_PER_INCH = 72
+DOT, LETTER, TALL = 4.0, 4.8, 11.0  # points: half of a dot, width of a letter, height of a line of text
 MOST_LABELS = 80  # tokens on an axis; more labels would cover each other
 Point = tuple[str, str, Sequence[float]]  # text, label, place
 
@@ -92,12 +95,37 @@ def points(title: str, found: Sequence[Point], explained: Sequence[float], joine
             chosen = places[[at for at, point in enumerate(found) if point[1] == label]]
             name = plain(label) if label else None
             axes.plot(chosen[:, 0], chosen[:, 1], "o", color=COLOURS[number % len(COLOURS)], label=name)
-        for (text, _, _), (x, y) in zip(found, places, strict=True):
-            axes.annotate(plain(text), (x, y), xytext=(4, 3), textcoords="offset points", fontsize=8)
         names = [f"axis {at + 1}: {share:.0%} of the variance" for at, share in enumerate(explained[:2])]
         axes.set(xlabel=names[0] if names else "axis 1", ylabel=names[1] if len(names) > 1 else "axis 2")
         if any(label for _, label, _ in found):
             axes.legend(frameon=False)
         axes.margins(0.12)
+        shown = write_texts(axes, [plain(text) for text, *_ in found], places)
+        if shown < len(found):
+            axes.set_title(f"{title}; {shown} with their text: the others have no room", fontsize=9)
 
-    return Panel(title, 5.0, 4.0, draw)
+    return Panel(title, *MAP, draw)
+
+
+def write_texts(axes: "Axes", texts: Sequence[str], places: NDArray[np.float64]) -> int:
+    """Write each text beside its point, on the first side where it covers nothing; return how many found room."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    spots = (places - [left, low]) / [right - left, high - low] * np.array(MAP) * POINTS_PER_INCH
+    taken = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in spots.tolist()]
+    shown = 0
+    for text, place, (x, y) in zip(texts, places, spots.tolist(), strict=True):
+        wide = LETTER * max(map(len, text.splitlines() or [""]))
+        for align, shift, bottom in (
+            ("left", DOT, 0.0),
+            ("right", -DOT - wide, 0.0),
+            ("left", DOT, -TALL),
+            ("right", -DOT - wide, -TALL),
+        ):
+            box = (x + shift, y + bottom, x + shift + wide, y + bottom + TALL)
+            if all(box[2] <= one[0] or one[2] <= box[0] or box[3] <= one[1] or one[3] <= box[1] for one in taken):
+                offset = (DOT if align == "left" else -DOT, bottom + 2)
+                axes.annotate(text, place, xytext=offset, textcoords="offset points", fontsize=8, ha=align)
+                taken.append(box)
+                shown += 1
+                break
+    return shown

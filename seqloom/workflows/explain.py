@@ -80,6 +80,11 @@ def explain(
     if out is not None and live:
         replace_file(out, page(document, [live_model(open_run(folder)) for folder in folders]).encode())
     elif out is not None:
+        if out.suffix.lower() in PICTURES and not views and len(document.views()) > 1:
+            shown, *others = document.views()
+            notice(
+                f"{out} shows the view {shown}; choose another one with --view: {', '.join(others)}. A .html has all."
+            )
         replace_file(out, WRITERS[out.suffix.lower()](document, views))
     return document
 

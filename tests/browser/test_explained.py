@@ -62,7 +62,7 @@ def test_every_view_is_drawn_with_a_table_and_words_about_it(show):
     for view in VIEWS:
         card = opened.locator(f"#view-{view}")
         assert "What it does not mean:" in card.inner_text()
-        pictures = card.locator("figure:not(:has(.arcs))").count()
+        pictures = card.locator("figure").count()
         tables = card.locator("details.numbers").count() + card.locator("table").count()
         assert tables >= max(1, pictures), f"{view}: a table for every picture"
     assert opened.locator("nav a").count() == len(VIEWS)
@@ -210,6 +210,18 @@ def test_the_keyboard_alone_is_enough(show):
     opened.keyboard.press("ArrowRight")
     opened.keyboard.press("ArrowDown")
     assert "rival2" in opened.locator("#view-beam .readout").inner_text()
+    opened.locator("#view-self svg.arcs").focus()
+    opened.keyboard.press("ArrowRight")
+    assert opened.locator("#view-self .readout").first.inner_text().startswith(f"{WORD} looks at ")
+    assert WORD in lit(opened, "#view-attention")
+    opened.keyboard.press("Enter")
+    assert opened.locator(".chip[aria-pressed=true]").first.inner_text().strip() == WORD
+    opened.keyboard.press("Escape")
+    opened.locator("#view-attribution svg.balance").focus()
+    opened.keyboard.press("End")
+    opened.keyboard.press("ArrowLeft")
+    said = opened.locator("#view-attribution .readout").first.inner_text()
+    assert "% source" in said and said.split(":")[0] in "".join(lit(opened, ".line.target"))
     opened.locator("#view-states svg").first.focus()
     opened.keyboard.press("ArrowRight")
     assert opened.locator("#view-states .readout").first.inner_text().startswith("animal: ")

@@ -98,3 +98,55 @@ def test_a_view_is_downloaded_as_a_picture(inside):
     with inside.expect_download() as waiting:
         inside.get_by_role("button", name="Download JSON").click()
     assert b'"kind":"explain"' in waiting.value.path().read_bytes()
+
+
+def drag(page, cells, across, up):
+    """Drag the cell at this place of a picture up by so many pixels."""
+    cells.scroll_into_view_if_needed()
+    cells.hover(position={"x": across, "y": 8})
+    box = cells.bounding_box()
+    page.mouse.down()
+    page.mouse.move(box["x"] + across, box["y"] + 8 - up)
+    page.mouse.up()
+
+
+def test_a_gate_is_dragged_at_one_token_undone_and_restored_by_a_link(inside):
+    def gate():
+        inside.locator("#view-gates .cells").first.hover(position={"x": 50, "y": 8})
+        return inside.locator("#view-gates .readout").first.inner_text()
+
+    before = gate()
+    assert not before.endswith(": 1")
+    drag(inside, inside.locator("#view-gates .cells").first, 50, 150)
+    wait_until_said(inside)
+    assert "Set by hand: encoder" in inside.inner_text("#what-if") and "token 2: 1 " in inside.inner_text("#what-if")
+    assert gate().endswith(": 1")
+    inside.click("#what-if [data-key=link]")
+    wait_until_said(inside, "link is")
+    address = inside.url
+    inside.click("#what-if [data-key=undo]")
+    wait_until_said(inside, "As the page was made.")
+    assert gate() == before
+    inside.goto("about:blank")
+    inside.goto(address)
+    inside.wait_for_selector("#what-if")
+    wait_until_said(inside)
+    assert gate().endswith(": 1")
+    inside.click("#what-if button:has-text('Set free')")
+    inside.wait_for_selector("#what-if p:has-text('Set by hand')", state="detached")
+    assert gate() == before
+
+
+def test_attention_and_gates_are_set_by_keyboard_alone_and_the_cursor_stays(inside):
+    for view, words in (("attention", "Set by hand: attention, step 2"), ("gates", "token 2")):
+        inside.locator(f"#view-{view} .cells").last.focus()
+        inside.keyboard.press("ArrowDown" if view == "attention" else "ArrowRight")
+        for expected in range(2):
+            said_before = said(inside)
+            inside.keyboard.press("-" if expected else "+")
+            inside.wait_for_function(
+                "old => document.querySelector('#what-if output').textContent !== old", arg=said_before
+            )
+        assert words in inside.inner_text("#what-if")
+        place = inside.evaluate("[document.activeElement.className, document.activeElement.dataset.cursor]")
+        assert place == ["cells", "1,0" if view == "attention" else "0,1"]

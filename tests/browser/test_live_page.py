@@ -163,6 +163,23 @@ def test_attention_is_dragged(opened):
     assert opened.evaluate(first_row).endswith(": 1"), "all attention is on the first source token"
 
 
+def test_a_gate_is_dragged(opened, made):
+    if made[0].name == "transformer":
+        pytest.skip("it has no gates")
+    opened.get_by_role("button", name="Delete small").click()  # the picture of gates is that of the page's own model
+    before = opened.inner_text(".facts")
+    cells = opened.locator("#view-gates .cells").last
+    cells.hover(position={"x": 8, "y": 8})
+    box = cells.bounding_box()
+    opened.mouse.down()
+    opened.mouse.move(box["x"] + 8, box["y"] - 142)
+    opened.mouse.up()
+    assert re.search(r"Set by hand: decoder (reset|update), layer 1, token 1: 1 ", opened.inner_text("#what-if"))
+    assert opened.inner_text(".facts") != before
+    opened.get_by_role("button", name="Undo").click()
+    assert opened.inner_text(".facts") == before
+
+
 def test_heads_are_switched_off_and_gates_are_held(opened, made):
     before = opened.inner_text(".facts")
     if made[0].name == "transformer":
@@ -174,9 +191,9 @@ def test_heads_are_switched_off_and_gates_are_held(opened, made):
             opened.evaluate("document.activeElement.getAttribute('aria-label')") == "cross-attention, layer 1, head 2"
         )
     else:
-        opened.get_by_text("Gates of the decoder").click()
+        opened.get_by_text("Gates at every token").click()
         opened.get_by_label("update, layer 1").select_option("1")
-        assert "Gates of the decoder: 1 held" in opened.inner_text("#what-if")
+        assert "Gates at every token: 1 held" in opened.inner_text("#what-if")
     assert opened.inner_text(".facts") != before
     opened.get_by_role("button", name="Undo").click()
     assert opened.inner_text(".facts") == before

@@ -175,3 +175,17 @@ def test_an_operator_that_the_page_lacks_is_named():
         ModelError, match=r"x: its graphs have operators that the page does not know: Einsum\. Leave out"
     ):
         check_operators(live)
+
+
+def test_a_gate_at_one_token_is_bounded_kept_in_a_link_and_forgotten_with_the_text(tmp_path):
+    found = run(
+        tmp_path,
+        """let one = state.holdGate(state.original("a b", 1), 0, "decoder.0.gate.update", 0.5);
+        one = state.setGate(one, 0, "decoder.0.gate.update", 3, 1.7);
+        const linked = state.fromHash(state.toHash(one), 1);
+        const wrong = state.fromHash(state.toHash(state.holdGate(one, 0, "x@-1", 1)), 1);
+        console.log(JSON.stringify([state.gatesOf(linked.models[0].gates), state.withText(one, "c").models[0].gates, wrong]))""",
+    )
+    held = {"key": "decoder.0.gate.update", "map": "decoder.0.gate.update", "position": None, "value": 0.5}
+    touched = {"key": "decoder.0.gate.update@3", "map": "decoder.0.gate.update", "position": 3, "value": 1}
+    assert found == [[held, touched], {"decoder.0.gate.update": 0.5}, None]

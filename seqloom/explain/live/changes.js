@@ -1,13 +1,15 @@
 // What-ifs inside the model: heads that are switched off, attention that is set by hand, gates that are held.
 // Each is a change to a recorded value while the graph runs (graph.js); no weight is touched.
 
+import { gatesOf } from "./state.js";
+
 const ATTENTION = "decoder.attention"; // (1, rows, source): recurrent decoders
 const CROSS = /^decoder\.cross\.(\d+)$/; // (1, heads, rows, source): a layer of a Transformer
 const LAYER = /\.(self|cross)\.\d+$/; // a recording with heads
 
 // The changes of one step (-1 is the encoder) for `Graph.run`. wanted:
 //   off        [[recording, head], ...]
-//   gates      {recording: the value that all its units have}
+//   gates      {recording, or recording@step: the value that all its units have}
 //   attention  [{map, head, step, weights}, ...]; without a head all heads; "decoder.attention" is every layer
 export function changesAt(wanted, graph, step) {
   const changes = {};
@@ -18,7 +20,8 @@ export function changesAt(wanted, graph, step) {
   for (const { map, head, weights } of (wanted.attention ?? []).filter((one) => one.step === step))
     for (const name of map === ATTENTION ? [ATTENTION, ...crossLayers(graph)] : [map]) add(name, (x) => setRows(x, head, weights));
   for (const [name, head] of wanted.off ?? []) add(name, (x) => eachRow(x, head, (row) => row.fill(0)));
-  for (const [name, value] of Object.entries(wanted.gates ?? {})) add(name, (x) => x.data.fill(value));
+  for (const { map, position, value } of gatesOf(wanted.gates ?? {}))
+    if (position === null || position === step) add(map, (x) => x.data.fill(value));
   return changes;
 }
 

@@ -2,7 +2,7 @@
 import { chooser, make, quoted, visible } from "../page/elements.js";
 import { titleOf } from "../page/reading.js";
 import { hasHeads } from "./changes.js";
-import { holdGate, replaceWord, switchHead, toHash, withIds, withModel, withText, withoutWord, wordsOf } from "./state.js";
+import { gatesOf, holdGate, replaceWord, switchHead, toHash, withIds, withModel, withText, withoutWord, wordsOf } from "./state.js";
 
 const HELD = [["", "as computed"], ["0", "0"], ["0.5", "0.5"], ["1", "1"]];
 
@@ -15,7 +15,8 @@ export class Panel {
     this.element = make("section", { class: "card", id: "what-if", "aria-labelledby": "title-what-if" },
       make("h2", { id: "title-what-if" }, "What if?"),
       make("p", { class: "about" }, about, " Change the source, force another word (choose an output word, then one ",
-        "of its alternatives, or a branch under Beam search), drag a cell of the attention up or down: the output follows."),
+        "of its alternatives, or a branch under Beam search), drag a cell of the attention or of a gate up or down, or press + or - ",
+        "there: the output follows."),
       this.body, this.said);
   }
 
@@ -104,12 +105,15 @@ export class Panel {
   // What was changed inside one model, and what can be.
   inside(state, lane, shown) {
     const model = this.models[lane];
-    const { prefix, attention } = state.models[lane];
+    const { prefix, attention, gates } = state.models[lane];
+    const touched = gatesOf(gates).filter((one) => one.position !== null);
     const pieces = prefix.map((id) => visible(model.target.pieces[id] ?? String(id))).join(" ");
     const set = attention.map((one) => `${titleOf(one.map)}${one.head === null ? "" : `, head ${one.head + 1}`}, step ${one.step + 1}`).join("; ");
     const parts = [
       prefix.length ? make("p", {}, "Forced beginning: ", quoted(pieces), " ", this.button(`free ${lane}`, "Set free", () => this.change(withModel(state, lane, { prefix: [] })))) : null,
       attention.length ? make("p", {}, `Set by hand: ${set} `, this.button(`unset ${lane}`, "Set free", () => this.change(withModel(state, lane, { attention: [] })))) : null,
+      ...touched.map((one) => make("p", {}, `Set by hand: ${titleOf(one.map)}, token ${one.position + 1}: ${one.value} `,
+        this.button(`open ${lane} ${one.key}`, "Set free", () => this.change(holdGate(state, lane, one.key, null))))),
       this.heads(state, lane, shown), this.gates(state, lane),
     ].filter(Boolean);
     if (!parts.length) return make("span", {});
@@ -132,8 +136,8 @@ export class Panel {
     const names = this.models[lane].recorded.filter((name) => name.includes(".gate.") && !name.endsWith(".candidate"));
     if (!names.length) return null;
     const { gates } = state.models[lane];
-    const count = Object.keys(gates).length;
-    return this.fold(`gates ${lane}`, `Gates of the decoder${count ? `: ${count} held` : ""}`, [make("div", { class: "choosers" }, names.map((name) => {
+    const count = gatesOf(gates).filter((one) => one.position === null).length;
+    return this.fold(`gates ${lane}`, `Gates at every token${count ? `: ${count} held` : ""}`, [make("div", { class: "choosers" }, names.map((name) => {
       const list = chooser(titleOf(name).replace("decoder ", ""), HELD, gates[name] ?? "", (value) => this.change(holdGate(state, lane, name, value === "" ? null : Number(value))));
       list.querySelector("select").dataset.key = `gate ${lane} ${name}`;
       return list;

@@ -3,8 +3,9 @@
 import { showExplained } from "../page/explained.js";
 import { matrixOf } from "../page/reading.js";
 import { Panel } from "./panel.js";
-import { History, force, fromHash, original, setWeight, withModel } from "./state.js";
+import { History, force, fromHash, original, setGate, setWeight, withModel } from "./state.js";
 
+const GATE = /\.gate\.(?!candidate$)/;
 const SETTABLE = /^decoder\.(attention|cross\.\d+|self\.\d+)$/;
 
 export class Session {
@@ -61,13 +62,13 @@ export class Session {
   draw() {
     const { scrollX, scrollY } = window;
     const { focus } = this.panel;
-    const lost = focus === undefined && this.views.contains(document.activeElement);
+    const lost = focus === undefined && this.views.contains(document.activeElement) ? pictureOf(document.activeElement) : null;
     const selection = showExplained(this.views, { ...this.explained, lanes: this.lanes });
     this.panel.show(this.history.now, this.lanes, this.history.changed, focus);
     this.views.querySelector(".sentence").after(this.panel.element);
     this.panel.refocus();
     window.scrollTo(scrollX, scrollY);
-    if (lost) this.panel.said.focus({ preventScroll: true });
+    if (lost) this.refocus(lost);
     const at = ({ lane }) => this.lanes.indexOf(lane);
     const state = () => this.history.now;
     selection.addEventListener("alternative", ({ detail }) =>
@@ -77,12 +78,29 @@ export class Session {
     selection.addEventListener("drag", ({ detail }) => this.drag(at(detail), detail));
   }
 
-  // Attention of the decoder can be set by dragging; of other pictures the panel says so.
+  // A picture that was changed by keyboard is drawn again: the cursor stays in its cell.
+  refocus({ card, number, cursor }) {
+    const cells = card && document.getElementById(card)?.querySelectorAll(".cells")[number];
+    if (cells && cursor) cells.dataset.cursor = cursor;
+    (cells ?? this.panel.said).focus({ preventScroll: true });
+  }
+
+  // Attention of the decoder and gates can be set by dragging; of other pictures the panel says so.
   drag(lane, { lane: shown, map: name, head, row, column, wanted }) {
     const map = shown.maps.find((each) => each.name === name);
-    if (!map || !SETTABLE.test(name)) return this.panel.say("Only attention of the decoder can be set by dragging.");
+    if (map && map.trained && GATE.test(name)) {
+      if (!this.engine.models[lane].recorded.includes(name)) return this.panel.say("This page can set the gates of the decoder only; Look inside of `seqloom serve` sets those of the encoder too.");
+      return this.go(setGate(this.history.now, lane, name, column, wanted));
+    }
+    if (!map || !SETTABLE.test(name)) return this.panel.say("Only attention of the decoder and gates can be set by dragging.");
     const weights = matrixOf(map, [head]).row(row);
     const read = map.axes.at(-1) === "prefix" ? weights.slice(0, row + 1) : weights;
     return this.go(setWeight(this.history.now, lane, { map: name, head, step: row, column, wanted, row: read }));
   }
+}
+
+// Where the keyboard was: the card, the number of the picture in it, and its cell.
+function pictureOf(element) {
+  const card = element.closest("section");
+  return { card: card?.id, number: card ? [...card.querySelectorAll(".cells")].indexOf(element) : -1, cursor: element.dataset.cursor };
 }

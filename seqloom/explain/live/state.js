@@ -1,4 +1,5 @@
 // The what-ifs of a page as plain data: {text or ids, models: [{prefix, off, attention, gates}, ...]}, one per lane.
+// gates: {"decoder.0.gate.update": 0.5} holds a gate at every token, {"decoder.0.gate.update@3": 0.5} at token 3 only.
 // A state is never changed: each what-if makes a new one. `History` remembers them for undo.
 
 const NOTHING = { prefix: [], off: [], attention: [], gates: {} };
@@ -10,9 +11,9 @@ export function withModel(state, lane, change) {
   return { ...state, models: state.models.map((model, at) => (at === lane ? { ...model, ...change } : model)) };
 }
 
-// Another source text. Words that were forced or attention that was set by hand belong to the old one.
+// Another source text. Words that were forced, attention that was set and gates at one token belong to the old one.
 export function withText(state, text) {
-  return { ...state, ids: undefined, text, models: state.models.map(({ off, gates }) => ({ ...NOTHING, off, gates })) };
+  return { ...state, ids: undefined, text, models: state.models.map(({ off, gates }) => ({ ...NOTHING, off, gates: atEveryToken(gates) })) };
 }
 
 export function withIds(state, ids) {
@@ -45,6 +46,23 @@ export function holdGate(state, lane, name, value) {
   const { [name]: _, ...rest } = state.models[lane].gates;
   return withModel(state, lane, { gates: value === null ? rest : { ...rest, [name]: value } });
 }
+
+// A gate at one token, between 0 (closed) and 1 (open).
+export function setGate(state, lane, name, position, value) {
+  return holdGate(state, lane, `${name}@${position}`, Number(Math.min(1, Math.max(0, value)).toFixed(2)));
+}
+
+// The gates of a state as a list: {key, map, position, value}; a position of null is every token. Those at one token
+// come last: they are the more special wish.
+export function gatesOf(gates) {
+  const found = Object.entries(gates).map(([key, value]) => {
+    const [map, position] = key.split("@");
+    return { key, map, position: position === undefined ? null : Number(position), value };
+  });
+  return [...found.filter((one) => one.position === null), ...found.filter((one) => one.position !== null)];
+}
+
+const atEveryToken = (gates) => Object.fromEntries(Object.entries(gates).filter(([key]) => !key.includes("@")));
 
 // One weight of a row is set; the others keep their proportions, and the row still sums to 1.
 export function setWeight(state, lane, { map, head, step, column, wanted, row }) {
@@ -80,7 +98,7 @@ const isRow = (one) =>
 function fits({ text, ids, models }, number) {
   const source = typeof text === "string" ? ids === undefined : text === undefined && ids.every(isId);
   return source && models.length === number && models.every(({ prefix, off, attention, gates }) =>
-    prefix.every(isId) && off.every(isHead) && attention.every(isRow) && Object.values(gates).every(isNumber));
+    prefix.every(isId) && off.every(isHead) && attention.every(isRow) && Object.values(gates).every(isNumber) && gatesOf(gates).every((one) => one.position === null || isId(one.position)));
 }
 
 export class History {

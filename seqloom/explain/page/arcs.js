@@ -1,6 +1,6 @@
 // Self-attention as arcs above the tokens: the largest weights that together make up 75 % of each row.
 
-import { make, shape, visible } from "./elements.js";
+import { make, percent, readout, shape, tableOf, visible } from "./elements.js";
 
 const KEPT = 0.75, HIGH = 150, FOOT = 92, RISE = 0.42;
 
@@ -27,9 +27,12 @@ export class Arcs {
       onpointerenter: () => this.over(at), onpointerleave: () => this.over(-1),
       onclick: () => selection.pin(lane, token.side, token.index),
     }, visible(token.text)));
-    this.picture = shape("svg", { class: "arcs",
-      role: "img", "aria-label": "Arcs between tokens; the matrix and its table hold the same numbers" }, this.layer, this.labels);
-    this.element = make("figure", { class: "picture" }, make("div", { class: "scroll" }, this.picture));
+    this.picture = shape("svg", { class: "arcs", tabindex: 0, role: "application", "aria-roledescription": "arcs",
+      "aria-label": `Arcs between ${tokens.length} tokens. Left and right move, Enter keeps a word lit.`,
+      onfocus: () => this.go(Math.max(0, this.cursor)), onblur: () => this.over(-1), onkeydown: (event) => this.key(event) }, this.layer, this.labels);
+    this.readout = readout("");
+    this.cursor = 0;
+    this.element = make("figure", { class: "picture" }, make("div", { class: "scroll" }, this.picture), this.readout, this.table());
     this.over(-1);
     this.show(matrix);
     selection.addEventListener("change", () => this.light());
@@ -45,6 +48,32 @@ export class Arcs {
     if (this.arcs) this.light();
   }
 
+  // What a token looks at, in words.
+  words(at) {
+    return this.arcs.filter((arc) => arc.row === at).map((arc) => `${visible(this.tokens[arc.column].text)} ${percent(arc.weight)}`).join(", ");
+  }
+
+  go(at) {
+    this.cursor = at;
+    this.over(at);
+    this.readout.textContent = `${visible(this.tokens[at].text)} looks at ${this.words(at)}`;
+    this.labels[at].scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  key(event) {
+    const last = this.tokens.length - 1, { cursor } = this;
+    const next = { ArrowLeft: cursor - 1, ArrowRight: cursor + 1, Home: 0, End: last }[event.key];
+    const { side, index } = this.tokens[cursor];
+    if (event.key === "Enter") this.selection.pin(this.lane, side, index);
+    if (next === undefined) return;
+    event.preventDefault();
+    this.go(Math.max(0, Math.min(last, next)));
+  }
+
+  table() {
+    return tableOf("arcs", () => ["token", "looks at"], () => this.tokens.map((token, at) => [visible(token.text), this.words(at)]));
+  }
+
   show(matrix) {
     this.arcs = [];
     for (let row = 0; row < matrix.rows; row++) {
@@ -52,6 +81,9 @@ export class Arcs {
       for (const column of largest(weights)) this.arcs.push(this.arc(row, column, weights[column]));
     }
     this.layer.replaceChildren(...this.arcs.map((arc) => arc.node));
+    const old = this.element.querySelector("details.numbers"), fresh = this.table();
+    old.replaceWith(fresh);
+    fresh.open = old.open;
     this.crop(Math.max(0, ...this.arcs.map(({ row, column }) => this.rise(row, column))));
     this.light();
   }

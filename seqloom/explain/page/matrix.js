@@ -3,6 +3,7 @@
 import { make, readout, short, tableOf, visible } from "./elements.js";
 import { onTheme, scale } from "./colours.js";
 
+const NUDGE = { "+": 0.1, "-": -0.1 };  // the keys that ask for another number, as dragging does
 const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 // A token, or the name of a row that is none: "unit 7".
@@ -15,7 +16,8 @@ export function cellSize(columns, lanes) {
 }
 
 // options: title; matrix {rows, columns, at}; rows, columns (tokens {text, side, index}); share(value, row) from -1 to 1
-// for the colour; lane; selection; legend [low, high] in words or null; cell {width, height}; map and head for events.
+// for the colour; lane; selection; legend [low, high] in words or null; cell {width, height}; for events: map (or maps,
+// one per row) and head.
 export class Matrix {
   constructor(options) {
     Object.assign(this, options);
@@ -91,7 +93,7 @@ export class Matrix {
     this.body.addEventListener("pointermove", (event) => this.move(...this.placeOf(event)));
     this.body.addEventListener("pointerleave", () => this.selection.point(this.lane, null, -1));
     this.body.addEventListener("keydown", (event) => this.key(event));
-    this.body.addEventListener("focus", () => this.move(...this.cursor));
+    this.body.addEventListener("focus", () => this.move(...(this.body.dataset.cursor?.split(",").map(Number) ?? this.cursor)));
     this.body.addEventListener("blur", () => this.selection.point(this.lane, null, -1));
     this.body.addEventListener("pointerdown", (event) => this.drag(event));
     this.selection.addEventListener("change", () => this.light());
@@ -106,6 +108,7 @@ export class Matrix {
 
   move(row, column) {
     this.cursor = [row, column];
+    this.body.dataset.cursor = this.cursor.join();  // a page that is drawn again puts it back
     const [down, across] = [this.rows[row], this.columns[column]];
     if (!down || !across) return;
     this.readout.textContent = `${nameOf(down)} · ${nameOf(across)}: ${short(this.matrix.at(row, column))}`;
@@ -119,6 +122,7 @@ export class Matrix {
     const token = this.rows[this.cursor[0]]?.side ? this.rows[this.cursor[0]] : this.columns[this.cursor[1]];
     if (event.key === "Enter") this.selection.pin(this.lane, token.side, token.index);
     if (event.key === "Escape") this.selection.clear();
+    if (NUDGE[event.key]) this.ask(...this.cursor, NUDGE[event.key]);
     const step = KEYS[event.key];
     if (!step) return;
     event.preventDefault();
@@ -129,14 +133,19 @@ export class Matrix {
     this.bands.lastElementChild?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
-  // A click keeps the word lit; dragging up or down asks for another number in this cell (Studio computes it).
+  // Another number in this cell, please: Studio or the model in the page computes what follows from it.
+  ask(row, column, change) {
+    const value = this.matrix.at(row, column), map = this.maps?.[row] ?? this.map;
+    this.selection.ask("drag", { lane: this.lane, map: map?.name, head: this.head ?? null, row, column, value, wanted: value + change });
+  }
+
+  // A click keeps the word lit; dragging up or down asks for another number.
   drag(down) {
     const [row, column] = this.placeOf(down);
-    const value = this.matrix.at(row, column);
     const end = (up) => {
       const change = (down.clientY - up.clientY) / 100;
       if (Math.abs(change) > 0.04) {
-        this.selection.ask("drag", { lane: this.lane, map: this.map?.name, head: this.head ?? null, row, column, value, wanted: value + change });
+        this.ask(row, column, change);
       } else {
         const token = this.rows[row].side ? this.rows[row] : this.columns[column];
         this.selection.pin(this.lane, token.side, token.index);

@@ -4,6 +4,7 @@ import { saveJson, themeNow } from "/explain/page/download.js";
 import { make } from "/explain/page/elements.js";
 import { showExplained, titles } from "/explain/page/explained.js";
 import { Session } from "/explain/live/session.js";
+import { gatesOf } from "/explain/live/state.js";
 import * as api from "./api.js";
 
 const EVERY = 5000;  // ms between two looks at a run that trains
@@ -44,7 +45,7 @@ function wishes({ text, models: [{ prefix, off, attention, gates }] }) {
     q: text, prefix,
     heads_off: off.map(([map, head]) => ({ map, head })),
     attention: attention.map(({ map, head, step, weights }) => ({ map, head, position: step, weights })),
-    gates: Object.entries(gates).map(([map, value]) => ({ map, value })),
+    gates: gatesOf(gates).map(({ map, position, value }) => ({ map, position, value })),
   };
 }
 

@@ -42,12 +42,25 @@ function one(map, lane, selection, cell) {
 function balance(lane, selection) {
   const tokens = tokensOf(lane, "target", lane.steps.length), wide = tokens.length > 30 ? 22 : 34, high = 90;
   const said = readout("");
+  let cursor = 0;
+  const leave = () => selection.point(lane, null, -1);
+  const go = (at) => {
+    cursor = Math.max(0, Math.min(tokens.length - 1, at));
+    const share = lane.steps[cursor].source_share ?? 0, token = tokens[cursor];
+    said.textContent = `${visible(token.text)}: ${percent(share)} source, ${percent(1 - share)} words already written`;
+    selection.point(lane, token.side, token.index);
+  };
+  const key = (event) => {
+    const next = { ArrowLeft: cursor - 1, ArrowRight: cursor + 1, Home: 0, End: tokens.length - 1 }[event.key];
+    if (event.key === "Enter") selection.pin(lane, tokens[cursor].side, tokens[cursor].index);
+    if (next === undefined) return;
+    event.preventDefault();
+    go(next);
+    bars[cursor].scrollIntoView({ block: "nearest", inline: "nearest" });
+  };
   const bars = lane.steps.map((step, at) => {
     const share = step.source_share ?? 0, token = tokens[at];
-    return shape("g", { class: "bar", onpointerenter: () => {
-      said.textContent = `${visible(token.text)}: ${percent(share)} source, ${percent(1 - share)} words already written`;
-      selection.point(lane, token.side, token.index);
-    }, onpointerleave: () => selection.point(lane, null, -1), onclick: () => selection.pin(lane, token.side, token.index) },
+    return shape("g", { class: "bar", onpointerenter: () => go(at), onpointerleave: leave, onclick: () => selection.pin(lane, token.side, token.index) },
     shape("rect", { class: "prefix", x: at * wide + 2, y: 4, width: wide - 4, height: high * (1 - share) }),
     shape("rect", { class: "source", x: at * wide + 2, y: 4 + high * (1 - share), width: wide - 4, height: high * share }),
     shape("text", { transform: `translate(${at * wide + wide / 2 - 3} ${high + 16}) rotate(50)` }, visible(token.text)));
@@ -61,7 +74,8 @@ function balance(lane, selection) {
   const title = "Share of the source per step";
   return make("figure", { class: "picture" },
     make("figcaption", {}, make("span", {}, title), make("span", { class: "legend" }, make("i", { class: "dot source" }), "source", make("i", { class: "dot prefix" }), "already written")),
-    make("div", { class: "scroll" }, shape("svg", { viewBox: `0 0 ${size[0]} ${size[1]}`, width: size[0], height: size[1], class: "balance", role: "img", "aria-label": `${title}; the table holds the numbers` }, bars)),
+    make("div", { class: "scroll" }, shape("svg", { viewBox: `0 0 ${size[0]} ${size[1]}`, width: size[0], height: size[1], class: "balance", tabindex: 0, role: "application", "aria-roledescription": "bars",
+      "aria-label": `${title}: ${tokens.length} bars. Left and right move, Enter keeps a word lit.`, onfocus: () => go(cursor), onblur: leave, onkeydown: key }, bars)),
     said, tableOf(title, () => ["token", "source", "already written"],
       () => lane.steps.map((step, at) => [visible(tokens[at].text), step.source_share ?? "", step.source_share === null ? "" : 1 - step.source_share])));
 }

@@ -44,7 +44,7 @@ function strips(where, rows, lane, selection) {
     showUnits(units, row, where, columns, lane, selection, "peak");
   };
   const strip = new Matrix({
-    title: `${where}: mean over ${rows[0].values.columns} units`, lane, selection, columns,
+    title: `${where}: mean over ${rows[0].values.columns} units`, lane, selection, columns, maps: rows.map((row) => row.map),
     matrix: { rows: rows.length, columns: columns.length, at: (row, column) => means[row][column] },
     rows: rows.map((row, at) => ({ text: row.gate, name: row.gate, side: null, index: -1, node: buttons[at] })),
     share: (value, row) => linear(0, highest[row])(value), legend: ["0", rows.some((row) => row.signed) ? "1; |…|: largest of the row" : "1"],
