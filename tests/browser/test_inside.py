@@ -138,15 +138,22 @@ def test_a_gate_is_dragged_at_one_token_undone_and_restored_by_a_link(inside):
 
 
 def test_attention_and_gates_are_set_by_keyboard_alone_and_the_cursor_stays(inside):
-    for view, words in (("attention", "Set by hand: attention, step 2"), ("gates", "token 2")):
+    for view, key, words in (
+        ("attention", "ArrowDown", "Set by hand: attention, step 2"),
+        ("gates", "ArrowRight", "Set by hand: decoder reset, layer 1, token 2"),
+    ):
         inside.locator(f"#view-{view} .cells").last.focus()
-        inside.keyboard.press("ArrowDown" if view == "attention" else "ArrowRight")
-        for expected in range(2):
-            said_before = said(inside)
-            inside.keyboard.press("-" if expected else "+")
-            inside.wait_for_function(
-                "old => document.querySelector('#what-if output').textContent !== old", arg=said_before
-            )
-        assert words in inside.inner_text("#what-if")
+        inside.keyboard.press(key)
+        shown = inside.locator(f"#view-{view} .readout").last
+        before = float(shown.inner_text().rpartition(": ")[2])
+        change = 0.1 if before < 0.5 else -0.1
+        for _ in range(2):  # the second key does not wait for the answer to the first: both count
+            inside.keyboard.press("+" if change > 0 else "-")
+        inside.wait_for_selector(f"#what-if p:has-text('{words}')")
+        inside.wait_for_function(
+            "([view, value]) => Math.abs([...document.querySelectorAll(`#view-${view} .readout`)].at(-1)"
+            ".textContent.split(': ').at(-1) - value) < 0.011",
+            arg=[view, before + 2 * change],
+        )
         place = inside.evaluate("[document.activeElement.className, document.activeElement.dataset.cursor]")
         assert place == ["cells", "1,0" if view == "attention" else "0,1"]

@@ -61,6 +61,15 @@ def test_a_picture_shows_the_view_that_was_asked_for(random_model, tmp_path, suf
     assert out.read_bytes().startswith(start)
 
 
+def test_a_picture_without_a_view_says_which_one_it_shows(folder, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "x.png"
+    assert main(["explain", folder, "a cat", "-o", str(out)]) == 0
+    assert f"{out} shows the view attention; choose another one with --view: " in capsys.readouterr().err
+    assert main(["explain", folder, "a cat", "--view", "gates", "-o", str(out)]) == 0
+    assert "shows the view" not in capsys.readouterr().err
+
+
 def test_a_picture_of_a_model_that_has_no_view_is_refused(random_model, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     model, out = str(random_model(*FIXED)), str(tmp_path / "x.png")

@@ -9,7 +9,8 @@ import pytest
 from seqloom.errors import UsageError
 from seqloom.explain import picture as module
 from seqloom.explain.document import VIEWS, Decay, Explained, Heads, Map
-from seqloom.explain.picture import picture
+from seqloom.explain.panels import points
+from seqloom.explain.picture import EDGE, picture
 from tests import explain_documents as documents
 
 pytest.importorskip("matplotlib")
@@ -77,6 +78,21 @@ def test_text_of_a_model_is_neither_a_formula_nor_an_element():
     ).decode()
     assert "<script" not in words
     assert "$x^2" in words
+
+
+def test_texts_of_points_do_not_cover_each_other():
+    from matplotlib.figure import Figure
+
+    found = [(f"sentence {at} of many", "", [at % 8 * 1.0, at % 5 * 1.0]) for at in range(60)]
+    panel = points("60 sentences", found, [0.6, 0.4], joined=False)
+    figure = Figure(figsize=(panel.width + EDGE, panel.height + EDGE + 0.3), dpi=130, layout="constrained")
+    axes = figure.subplots()
+    panel.draw(axes)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert 8 <= len(boxes) < len(found)
+    assert f"{len(boxes)} with their text" in axes.get_title(), "the picture says that texts were left out"
+    assert not [1 for at, box in enumerate(boxes) for other in boxes[:at] if box.overlaps(other)]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ export class Matrix {
     const token = this.rows[this.cursor[0]]?.side ? this.rows[this.cursor[0]] : this.columns[this.cursor[1]];
     if (event.key === "Enter") this.selection.pin(this.lane, token.side, token.index);
     if (event.key === "Escape") this.selection.clear();
-    if (NUDGE[event.key]) this.ask(...this.cursor, NUDGE[event.key]);
+    if (NUDGE[event.key]) this.nudge(NUDGE[event.key]);
     const step = KEYS[event.key];
     if (!step) return;
     event.preventDefault();
@@ -131,6 +131,13 @@ export class Matrix {
     const column = Math.max(0, Math.min(columns - 1, this.cursor[1] + step[1]));
     this.move(row, column);
     this.bands.lastElementChild?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  // Keys may come faster than answers: all of them in this cell count, until the answer is drawn as a new picture.
+  nudge(change) {
+    const place = this.cursor.join();
+    this.nudged = { place, change: change + (this.nudged?.place === place ? this.nudged.change : 0) };
+    this.ask(...this.cursor, this.nudged.change);
   }
 
   // Another number in this cell, please: Studio or the model in the page computes what follows from it.
