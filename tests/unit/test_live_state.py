@@ -184,7 +184,8 @@ def test_a_gate_at_one_token_is_bounded_kept_in_a_link_and_forgotten_with_the_te
         one = state.setGate(one, 0, "decoder.0.gate.update", 3, 1.7);
         const linked = state.fromHash(state.toHash(one), 1);
         const wrong = state.fromHash(state.toHash(state.holdGate(one, 0, "x@-1", 1)), 1);
-        console.log(JSON.stringify([state.gatesOf(linked.models[0].gates), state.withText(one, "c").models[0].gates, wrong]))""",
+        const [all, kept] = [linked, state.withText(one, "c")].map((each) => each.models[0].gates);
+        console.log(JSON.stringify([state.gatesOf(all), kept, wrong]))""",
     )
     held = {"key": "decoder.0.gate.update", "map": "decoder.0.gate.update", "position": None, "value": 0.5}
     touched = {"key": "decoder.0.gate.update@3", "map": "decoder.0.gate.update", "position": 3, "value": 1}
