@@ -17,6 +17,7 @@ detect           language detection
 words            common words and letters per language
 languages        language codes and names
 batcher          batches texts of many requests
+worker           a thread for long work that the end does not wait for
 refusal          error answers
 metrics          Prometheus metrics
 openapi          the OpenAPI document

@@ -8,17 +8,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from queue import SimpleQueue
-from threading import Thread
-from typing import Any
 
 from seqloom.errors import SeqloomError
 from seqloom.serve.finding import Find, Found, Wanted
-from seqloom.serve.refusal import Refusal, busy
+from seqloom.serve.refusal import OURS, Refusal, busy
+from seqloom.serve.worker import OneThread
 
 log = logging.getLogger("seqloom.serve")
 Measure = Callable[[int, float], None]  # texts of a batch, seconds
@@ -55,37 +51,6 @@ class Ask:
 
 
 Row = tuple[Ask, int]  # the text with this number
-
-
-class OneThread(Executor):
-    """One thread for long work. The end of the process does not wait for it, as it would for a ThreadPoolExecutor."""
-
-    def __init__(self, name: str) -> None:
-        self.jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self.thread = Thread(target=self.work, name=name, daemon=True)
-        self.busy = False
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **settings: Any) -> Future[Any]:
-        if self.thread.ident is None:
-            self.thread.start()
-        future: Future[Any] = Future()
-        self.jobs.put((future, partial(function, *arguments, **settings)))
-        return future
-
-    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:
-        """Let the thread end when its work is done, without waiting for it."""
-        self.jobs.put(None)
-
-    def work(self) -> None:
-        for future, function in iter(self.jobs.get, None):
-            if not future.set_running_or_notify_cancel():
-                continue
-            self.busy = True
-            try:
-                future.set_result(function())
-            except BaseException as error:
-                future.set_exception(error)
-            self.busy = False
 
 
 class Batcher:
@@ -145,7 +110,11 @@ class Batcher:
                 continue
             await self.gather_company(self.waiting[0].arrived + self.limits.linger)
             if rows := self.take():
-                await loop.run_in_executor(self.worker, self.search, rows, loop)
+                try:
+                    await loop.run_in_executor(self.worker, self.search, rows, loop)
+                except Exception:  # the thread could not be started, or a measurement failed: the loop continues
+                    log.exception("a batch failed")
+                    self.deliver(rows, [Refusal(500, OURS) for _ in rows])
 
     async def gather_company(self, until: float) -> None:
         """Wait for more texts, unless there are enough for a batch."""
@@ -184,7 +153,9 @@ class Batcher:
         texts, wanted = [ask.texts[number] for ask, number in rows], rows[0][0].wanted
         try:
             found: list[Found | Exception] = [*self.find(texts, wanted)]
-        except Exception:
+            if len(found) != len(texts):
+                raise ValueError(f"{len(found)} answers to {len(texts)} texts")
+        except BaseException:  # a panic of a Rust library is not an Exception
             found = [self.search_alone(text, wanted) for text in texts]  # one bad text must not make the others fail
         self.measure(len(rows), time.perf_counter() - started)
         with suppress(RuntimeError):  # the loop has been closed meanwhile
@@ -195,9 +166,9 @@ class Batcher:
             return self.find([text], wanted)[0]
         except SeqloomError:
             return Refusal(400, "The model cannot translate this text with these settings.")
-        except Exception as error:
+        except BaseException as error:
             log.exception("a search failed")
-            return error
+            return error if isinstance(error, Exception) else Refusal(500, OURS)
 
     def deliver(self, rows: list[Row], found: list[Found | Exception]) -> None:
         for (ask, number), answer in zip(rows, found, strict=True):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
-from seqloom.serve.batcher import Batcher, Limits, OneThread
+from seqloom.serve.batcher import Batcher, Limits
 from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
 from seqloom.serve.languages import name_of, resolve
 from seqloom.serve.metrics import Metrics
 from seqloom.serve.refusal import Refusal, busy
+from seqloom.serve.worker import OneThread
 
 if TYPE_CHECKING:
     from seqloom.explain.document import Explained

@@ -225,6 +225,43 @@ def test_a_failed_search_is_tried_text_by_text():
     assert texts_of([good, other]) == [["a"], ["c"]] and isinstance(bad, ValueError)
 
 
+class Panic(BaseException):
+    """As the Rust libraries raise it: not an Exception."""
+
+
+@pytest.mark.parametrize("raised", [Panic, KeyboardInterrupt, SystemExit, MemoryError, RecursionError])
+def test_whatever_a_search_raises_every_row_is_answered_and_the_batcher_lives(raised):
+    def find(texts, how):
+        if "bad" in texts:
+            raise raised
+        return [found(text) for text in texts]
+
+    async def scenario(batcher):
+        first = await asyncio.gather(
+            *(batcher.ask([text], Wanted()) for text in ("a", "bad", "c")), return_exceptions=True
+        )
+        return [*first, await batcher.ask(["later"], Wanted())], batcher.task.done()
+
+    (good, bad, other, later), dead = run(find, replace(Limits(), linger=0.1), scenario)
+    assert texts_of([good, other, later]) == [["a"], ["c"], ["later"]] and isinstance(bad, Exception) and not dead
+
+
+def test_a_search_with_too_few_answers_and_a_broken_measurement_still_answer():
+    def measure(texts, seconds):
+        raise ValueError("broken")
+
+    async def scenario(batcher):
+        few = await asyncio.gather(batcher.ask(["a"], Wanted()), return_exceptions=True)
+        batcher.find, batcher.measure = Recorder(), measure
+        broken = await asyncio.gather(batcher.ask(["b"], Wanted()), return_exceptions=True)
+        batcher.measure = lambda texts, seconds: None
+        return few, broken, await batcher.ask(["c"], Wanted())
+
+    [few], [broken], last = run(lambda texts, how: [], Limits(), scenario)
+    assert isinstance(few, IndexError) and isinstance(broken, Refusal) and broken.status == 500
+    assert texts_of([last]) == [["C"]]
+
+
 def test_taking_from_an_empty_queue_takes_nothing():
     async def scenario(batcher):
         assert batcher.take() == []
