@@ -124,8 +124,16 @@ def test_an_error_of_ours_is_its_message_and_its_code(error, failing, capsys):
     ("error", "code", "said"),
     [
         (PermissionError(errno.EACCES, "Permission denied", "a/b"), 2, "seqloom: a/b: Permission denied\n"),
-        (OSError(errno.ENOSPC, "No space left on device", "a/b"), 5, "seqloom: a/b: the disk is full."),
-        (OSError(errno.ENOSPC, "No space left on device"), 5, "seqloom: the output: the disk is full."),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "a/b"),
+            5,
+            "seqloom: a/b: the disk is full, or a quota or file-size limit is reached.",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            5,
+            "seqloom: the output: the disk is full, or a quota or file-size limit is reached.",
+        ),
         (KeyboardInterrupt(), 130, ""),
     ],
 )

@@ -232,7 +232,7 @@ def test_what_cannot_be_is_one_sentence(line, code, said, call, tmp_path):
 
 
 def test_without_matplotlib_a_png_is_refused_before_any_work(call, monkeypatch):
-    monkeypatch.setattr("seqloom.explain.charts.can_draw", lambda: False)
+    monkeypatch.setattr("seqloom.vectors.plot.can_draw", lambda: False)
     code, _, err = call("plot", "v.bin", "--out", "a.png")
     assert (code, "seqloom[plots]" in err) == (2, True)
     assert call("plot", "v.bin", "--out", "a.html")[0] == 0
