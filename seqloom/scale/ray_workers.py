@@ -17,6 +17,8 @@ QUEUED = 2  # chunks per place in the cluster: one runs, one waits, so that no p
 RETRIES = 3  # by Ray, when the machine or process of a chunk is lost
 REACH_SECONDS = 10.0
 AGAIN_SECONDS = 0.5  # how often new machines are noticed
+HTTP2_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # Ray speaks gRPC over HTTP/2
+FRAME_HEADER, SETTINGS_FRAME = 9, b"\x04"  # a server begins with its settings, too
 
 
 class RayWorkers:
@@ -78,16 +80,22 @@ def connected(address: str, number: int | None) -> Any:
 
 
 def refuse_unreachable(address: str) -> None:
-    """Try HOST:PORT first: Ray itself would wait for minutes."""
+    """Try HOST:PORT first: Ray itself would wait for minutes, also for a program that is not Ray."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if address in (LOCAL, "auto"):
         return
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
         raise UsageError(f"--ray {address}: want HOST:PORT, ray://HOST:PORT, auto or {LOCAL}")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS) as connection:
+            connection.sendall(HTTP2_HELLO)
+            greeting = connection.recv(FRAME_HEADER)
+    except TimeoutError:
+        raise UsageError(unreachable(address, f"no answer within {REACH_SECONDS:g} seconds")) from None
     except OSError as error:
         raise UsageError(unreachable(address, (error.strerror or str(error)).lower())) from None
+    if greeting[3:4] != SETTINGS_FRAME:
+        raise UsageError(unreachable(address, "another program answers" if greeting else "the connection was closed"))
 
 
 def unreachable(address: str, why: str) -> str:

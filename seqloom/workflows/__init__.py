@@ -5,6 +5,7 @@ translate      translates a stream of lines
 evaluate       measures a model on a file
 score          log-probabilities of the targets of a file
 bulk           translates or scores a large file by several workers
+bulk_manifest  fingerprints of everything that decides the output of a bulk command
 rescore        re-ranks an n-best list
 align          word alignments of a file
 given_pairs    reads given pairs for score and align

@@ -5,10 +5,8 @@ as many threads as one worker gives (--threads, by default 1 here).
 """
 
 import gzip
-import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,17 +14,19 @@ from typing import Any
 from seqloom.data.corpus import CorpusSpec, Fault, ReadAs, Row, checked_rows
 from seqloom.data.lines import STDIN, FileHash, read_lines
 from seqloom.decode.options import SearchRequest
-from seqloom.errors import DataError, ModelError, UsageError
+from seqloom.errors import DataError, UsageError
 from seqloom.files.durable import hash_file
 from seqloom.runtime.answering import load_answering
 from seqloom.runtime.engines import check_request
-from seqloom.runtime.folder import RunFolder, open_latest
+from seqloom.runtime.folder import open_latest
 from seqloom.runtime.members import shared_config, shared_facts
 from seqloom.runtime.translator import Translator
 from seqloom.scale.bulk import Input, refuse_old, run_bulk
+from seqloom.scale.chunk_folder import parts_of
 from seqloom.scale.local_workers import LocalWorkers
 from seqloom.scale.ray_workers import RayWorkers
 from seqloom.scale.work import Answer, Chunk, Job, Workers
+from seqloom.workflows.bulk_manifest import ModelFiles, describe_job, models_of, same_models
 from seqloom.workflows.given_pairs import CHUNK_PAIRS, refuse_unequal, show_chunk
 from seqloom.workflows.score import Scored, Summary, describe
 from seqloom.workflows.translate import (
@@ -40,7 +40,6 @@ from seqloom.workflows.translate import (
 )
 
 MOST_WORKERS = 1024  # more must be a typo
-LIBRARIES = ("seqloom", "torch", "ctranslate2", "tokenizers", "onnxruntime")
 Say = Callable[[str], None]
 
 
@@ -88,9 +87,10 @@ def bulk_translate(
         prefixes.check_number(file)
     runs = [open_latest(folder, say) for folder in folders]
     digest, total = measure(file)
+    prefix_digest = {prefixes.file: hash_file(prefixes.file)} if prefixes.file else {}
     manifest = describe_job(
         "translate", runs, {"lines": total, "sha256": digest},
-        request.given | {"prefix": prefixes.text, "prefix_file": prefixes.file and hash_file(prefixes.file)}
+        request.given | {"prefix": prefixes.text, "prefix_file": next(iter(prefix_digest.values()), None)}
         | {"scores": scores, "engine": engine, "threads": crew.threads, "gzip": crew.packs},
     )  # fmt: skip
     job = TranslateJob(models_of(runs), request, str(file), prefixes.file, scores, crew.threads, engine, crew.packs)
@@ -103,11 +103,19 @@ def bulk_translate(
             where = f"lines {first:,} to {first + len(lines) - 1:,}"
             yield Chunk(number, len(lines), where, (first, lines, prefixes.take(len(lines))))
             first += len(lines)
-        if hash_file(file) != digest:
-            raise DataError(f"{file}: changed while it was being translated. Keep it unchanged, and start again.")
+        refuse_changed({file: digest} | prefix_digest, "translated", crew.out)
 
     given = Input(total, -(-total // CHUNK_LINES), read)
     run_bulk(crew.out, manifest, given, lambda: crew.hire(job), label="translate", say=say)
+
+
+def refuse_changed(digests: Mapping[Path, str], done: str, out: Path) -> None:
+    """Refuse an input that has changed since the command started: its chunks do not fit together."""
+    for file, digest in digests.items():
+        if not file.is_file() or hash_file(file) != digest:
+            raise DataError(
+                f"{file}: changed while it was being {done}. Keep it unchanged, delete {parts_of(out)} and start again."
+            )
 
 
 def measure(file: Path) -> tuple[str, int]:
@@ -125,7 +133,7 @@ def measure(file: Path) -> tuple[str, int]:
 class TranslateJob:
     """Translates chunks of lines; see `scale.work.Job`."""
 
-    models: tuple["ModelFiles", ...]
+    models: tuple[ModelFiles, ...]
     request: SearchRequest
     file: str
     prefix_file: Path | None
@@ -166,11 +174,12 @@ def bulk_score(
     runs = [open_latest(folder, say) for folder in folders]
     data = shared_config(runs).data
     refuse_unequal(spec, data)
-    digests = {f"sha256 of file {place}": hash_file(file) for place, file in enumerate(spec.files, 1)}
+    digests = {file: hash_file(file) for file in spec.files}
     total = sum(1 for _ in checked_rows(spec, data))
     read_as = {name: value for name, value in asdict(ReadAs.of(columns)).items() if value}
     manifest = describe_job(
-        "score", runs, {"records": total} | digests,
+        "score", runs,
+        {"records": total} | {f"sha256 of file {place}": each for place, each in enumerate(digests.values(), 1)},
         read_as | {"per_token": per_token, "threads": crew.threads, "gzip": crew.packs},
     )  # fmt: skip
     job = ScoreJob(models_of(runs), per_token, crew.threads, crew.packs)
@@ -180,6 +189,7 @@ def bulk_score(
         while chunk := [*islice(rows, CHUNK_PAIRS)]:
             yield Chunk(number, len(chunk), f"lines {chunk[0].line:,} to {chunk[-1].line:,}", chunk)
             number += 1
+        refuse_changed(digests, "scored", crew.out)
 
     given = Input(total, -(-total // CHUNK_PAIRS), read, unit="pair")
     facts = run_bulk(crew.out, manifest, given, lambda: crew.hire(job), label="score", say=say)
@@ -190,7 +200,7 @@ def bulk_score(
 class ScoreJob:
     """Scores chunks of pairs; see `scale.work.Job`."""
 
-    models: tuple["ModelFiles", ...]
+    models: tuple[ModelFiles, ...]
     per_token: bool
     threads: int
     packs: bool
@@ -239,58 +249,6 @@ def sum_up(name: str, facts: Sequence[dict[str, Any]]) -> Summary:
     if not summary.account.kept:
         raise DataError(f"{name}: no pair could be scored.\n{summary.account.render()}")
     return summary
-
-
-@dataclass(frozen=True)
-class ModelFiles:
-    """A model folder and the SHA-256 of the files that decide its answers."""
-
-    folder: Path
-    digests: tuple[tuple[str, str], ...]
-
-
-def models_of(runs: Sequence[RunFolder]) -> tuple[ModelFiles, ...]:
-    return tuple(ModelFiles(run.path.resolve(), digests_of(run)) for run in runs)
-
-
-def digests_of(run: RunFolder) -> tuple[tuple[str, str], ...]:
-    files = [run.path / "config.toml", run.path / "run.json", run.weights]
-    files += [file for part in ("tokenizer", "engine") for file in (run.path / part).glob("*") if file.is_file()]
-    return tuple((str(file.relative_to(run.path)), hash_file(file)) for file in sorted(files) if file.is_file())
-
-
-def same_models(models: Sequence[ModelFiles]) -> list[Path]:
-    """The folders of the models; a ModelError in a worker that finds another model there, e.g. on another machine."""
-    for model in models:
-        here = digests_of(open_latest(model.folder, lambda message: None))
-        if here != model.digests:
-            other = sorted({name for name, _ in {*here} ^ {*model.digests}})
-            raise ModelError(
-                f"{model.folder} on {socket.gethostname()}: not the model that this command started with: "
-                f"{', '.join(other)} differ. Copy the same folder to every machine, and leave it unchanged meanwhile."
-            )
-    return [model.folder for model in models]
-
-
-def describe_job(
-    command: str, runs: Sequence[RunFolder], given: dict[str, Any], options: dict[str, Any]
-) -> dict[str, Any]:
-    """The manifest: everything that decides the bytes of the output, and nothing else."""
-    return {
-        "format": 1,
-        "command": command,
-        "input": given,
-        "model": {str(place): dict(digests_of(run)) for place, run in enumerate(runs, 1)},
-        "options": {name: value for name, value in sorted(options.items()) if value is not None},
-        "versions": {name: installed for name in LIBRARIES if (installed := version_of(name))},
-    }
-
-
-def version_of(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return ""
 
 
 def packed(output: str, packs: bool) -> bytes:

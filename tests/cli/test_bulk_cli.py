@@ -49,6 +49,7 @@ def test_workers_give_the_bytes_of_one_process(seqloom, tiny_model, big, plain, 
     assert sorted(file.name for file in tmp_path.iterdir()) == ["big.txt.gz", "out.txt.gz"], "no parts are left"
 
 
+@pytest.mark.slow
 def test_score_by_workers(seqloom, tiny_model, tiny_pairs, tmp_path):
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text(tiny_pairs.read_text("utf-8") + "no pair\n", "utf-8")
@@ -206,7 +207,7 @@ def test_without_ray(tiny_model, big, tmp_path, capsys, monkeypatch):
 def test_another_model_on_a_worker(tiny_model, tmp_path):
     from seqloom.errors import ModelError
     from seqloom.runtime.folder import open_latest
-    from seqloom.workflows.bulk import models_of, same_models
+    from seqloom.workflows.bulk_manifest import models_of, same_models
 
     folder = tmp_path / "model"
     shutil.copytree(tiny_model, folder)
