@@ -171,7 +171,10 @@ class TrainConfig:
     accumulate: int = number(1, "batches per update: their gradients are summed", least=1)
     seed: int = number(1, "random seed")
     threads: int = number(
-        0, "number of torch threads; 0 = all cores. Fixed for a run, because it changes how sums are rounded", most=1024
+        0,
+        "torch threads per process; 0 = OMP_NUM_THREADS, or else the cores divided by the processes here. "
+        "Fixed for a run, because it changes how sums are rounded",
+        most=1024,
     )
     device: str = one_of("auto", DEVICES, "device to compute on")
     precision: str = one_of(

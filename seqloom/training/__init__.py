@@ -24,6 +24,7 @@ metrics_log         metrics.jsonl and TensorBoard
 signals             Ctrl-C and SIGTERM: save and stop
 speed               speed of the machine and use of it
 request             one call of `seqloom train`: what the user asked for, and the same with its settings resolved
+world               the processes of a run, and the threads of each
 run                 one training run, once its settings are resolved: prepare the data, build the model, loop, finish
 schedules           the learning rate of each step: linear warm-up to the peak, then the schedule
 tokenizers          the tokenizers of a run: learned from the texts of the checking pass, or taken from a folder

@@ -7,6 +7,7 @@ from seqloom.config import TrainConfig
 from seqloom.errors import UsageError
 from seqloom.training.state import RunState
 
+MOST_AT_FIRST = 0.5  # progress by the clock at the first update, however long the data took: its rate is then no end's
 MOST_VALIDATING = 0.1  # share of the time that validations may take, in a run with a budget
 
 
@@ -47,7 +48,8 @@ class Clock:
         if self.config.max_epochs:
             shares.append((state.epoch + state.batch / batches_per_epoch) / self.config.max_epochs)
         if self.budget:
-            shares.append(self.seconds() / max(1e-9, self.budget - self.reserve))
+            share = self.seconds() / max(1e-9, self.budget - self.reserve)
+            shares.append(share if state.step else min(share, MOST_AT_FIRST))
         return min(1.0, max(shares))
 
     def reason_to_end(self, state: RunState) -> str:

@@ -71,9 +71,7 @@ class Loop:
                 self.save()
             if self.stop:
                 self.leave()
-            if reason := self.clock.reason_to_end(state):
-                if not state.step:
-                    raise TrainingError(f"{reason} before the first step; nothing was trained. Give it more.")
+            if state.step and (reason := self.clock.reason_to_end(state)):  # a short budget makes one update too
                 self.progress.finish(state.step, self.shown)
                 return reason
             self.update()

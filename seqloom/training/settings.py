@@ -25,7 +25,6 @@ from seqloom.data.given import Given
 from seqloom.errors import UsageError
 from seqloom.models.build import check_model
 from seqloom.runtime.engine_torch import find_device
-from seqloom.runtime.engines import usable_cores
 from seqloom.runtime.folder import read_config
 from seqloom.text.sides import Tokenizers
 from seqloom.training.choose_recipe import choose_recipe
@@ -35,6 +34,7 @@ from seqloom.training.precision import choose_precision
 from seqloom.training.request import Settled, TrainRequest
 from seqloom.training.resume import check_same_settings, precision_of
 from seqloom.training.run_end import check_end, finished_facts
+from seqloom.training.world import default_threads, read_world
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,7 @@ def settle_config(request: TrainRequest, specs: Sequence[CorpusSpec], preview: P
         source_lang=config.data.source_lang or source_lang,
         target_lang=config.data.target_lang or target_lang,
     )
-    train = replace(
-        config.train, threads=config.train.threads or usable_cores(), precision=settle_precision(request, config)
-    )
+    train = replace(config.train, threads=settle_threads(request, config), precision=settle_precision(request, config))
     return replace(config, data=data, train=budget_instead(train, request) if request.budget else train)
 
 
@@ -155,6 +153,13 @@ def budget_instead(train: TrainConfig, request: TrainRequest) -> TrainConfig:
     limits = {"max_steps": train.max_steps, "max_epochs": train.max_epochs}
     kept = {name: limit if f"train.{name}" in by_hand else 0 for name, limit in limits.items()}
     return replace(train, max_steps=kept["max_steps"], max_epochs=kept["max_epochs"])
+
+
+def settle_threads(request: TrainRequest, config: Config) -> int:
+    """Resolve 0: the number the run has started with, on any machine; for a new run, what suits this one."""
+    if not config.train.threads and request.started:
+        return read_config(request.out).train.threads
+    return config.train.threads or default_threads(read_world())
 
 
 def settle_precision(request: TrainRequest, config: Config) -> str:

@@ -37,6 +37,12 @@ def test_a_budget_keeps_time_for_the_end() -> None:
     assert clock.progress(RunState(), 1) == 1.0
 
 
+def test_the_first_update_is_not_made_at_the_rate_of_the_end() -> None:
+    late = make_clock(budget=10.0, spent=30.0)
+    assert late.progress(RunState(), 1) == 0.5
+    assert late.progress(RunState(step=1), 1) == 1.0
+
+
 def test_with_a_budget_a_tenth_of_the_time_goes_into_validations() -> None:
     clock = make_clock(budget=1000.0, spent=100.0)
     assert clock.may_validate()

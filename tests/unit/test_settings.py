@@ -136,8 +136,14 @@ def test_languages_come_from_the_names_unless_given(tmp_path: Path, spec: Corpus
     assert (config.data.source_lang, config.data.target_lang) == ("en", "br")
 
 
-def test_the_number_of_threads_is_written_down(tmp_path: Path, spec: CorpusSpec) -> None:
+def test_the_number_of_threads_is_written_down(
+    tmp_path: Path, spec: CorpusSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert settle(tmp_path, spec).train.threads == usable_cores() > 0
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    assert settle(tmp_path, spec).train.threads == 7
+    assert settle(tmp_path, spec, "train.threads=3").train.threads == 3
 
 
 def test_a_budget_replaces_the_limits_of_the_recipe_but_not_those_by_hand(tmp_path: Path, spec: CorpusSpec) -> None:
