@@ -34,7 +34,7 @@ def test_a_budget_keeps_time_for_the_end() -> None:
     assert clock.reason_to_end(RunState()) == ""
     clock.keep_free(20.0)
     assert "budget" in clock.reason_to_end(RunState())
-    assert clock.progress(RunState(), 1) == 1.0
+    assert clock.progress(RunState(step=1), 1) == 1.0
 
 
 def test_the_first_update_is_not_made_at_the_rate_of_the_end() -> None:
