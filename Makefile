@@ -27,11 +27,13 @@ check: $(VENV)/.installed-dev ## check style (ruff), formatting and types (mypy)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-docs: $(VENV)/.installed-dev ## regenerate the pages under docs/reference
+docs: $(VENV)/.installed-dev ## regenerate the pages under docs/reference, and write the site into site/
 	@$(BIN)/python docs/generate.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open site/index.html in a browser"
 
 clean: ## remove .venv, caches and built packages; keeps runs/
-	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find seqloom tests docs -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
