@@ -44,8 +44,9 @@ class Refused(OSError):
 def read_file(file: Path, most: int, links: bool = False) -> bytes:
     """Return the content of a regular file of at most `most` bytes. links: also of one outside, through a link."""
     with open_regular(file, links) as stream:
-        content = stream.read(most + 1)
-    if len(content) > most:
+        size = os.fstat(stream.fileno()).st_size
+        content = stream.read(size + 1) if size <= most else b""  # memory for so much is taken before it is read
+    if max(size, len(content)) > most:
         raise Refused(file, f"larger than {most:,} bytes, which no such file is")
     return content
 

@@ -17,6 +17,8 @@ engine_ctranslate2   the fast engine for Transformers
 engine_onnx          the fast engine for recurrent models
 engine_folder        engine/ of a run folder and its manifest
 onnx_graph           runs one ONNX graph
+onnx_check           which ONNX graphs are run
+ctranslate2_check    which files are given to CTranslate2
 fast_recurrent       a faster step for recurrent models on torch
 inputs               texts become ids within the model's limits
 sentences            splits long texts into sentences

@@ -6,7 +6,7 @@ or damaged: a notice names it, and the torch engine is used instead.
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import asdict
 from pathlib import Path
 
@@ -59,6 +59,7 @@ def read_manifest(run: RunFolder) -> Manifest:
         manifest = msgspec.convert(read_json(engine / MANIFEST, SETTINGS), Manifest)
         for name in manifest.files:
             check_part(engine, name)
+        refuse_strangers(engine, manifest.files)
         damaged = [name for name, digest in manifest.files.items() if hash_file(engine / name) != digest]
     except FileNotFoundError as error:
         raise ModelError(f"{error.filename}: missing. {again}") from None
@@ -78,6 +79,13 @@ def check_part(engine: Path, name: str) -> None:
     if not is_plain_name(name):
         raise ValueError(f"{name!r} is not the name of a file in this folder")
     check_regular(engine / name)
+
+
+def refuse_strangers(engine: Path, listed: Container[str]) -> None:
+    """Refuse a folder with a file that its manifest does not list: a library might read it."""
+    strange = sorted(entry.name for entry in engine.iterdir() if not entry.name.startswith("."))
+    if strange := [name for name in strange if name != MANIFEST and name not in listed]:
+        raise ValueError(f"it does not list {strange[0]!r:.80}; remove that, or the whole folder")
 
 
 def write_engine(

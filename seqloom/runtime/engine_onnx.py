@@ -10,12 +10,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from seqloom.decode.hypothesis import Hypothesis
 from seqloom.decode.options import SearchRequest
 from seqloom.errors import ModelError
 from seqloom.models.api import Memory, Seq2Seq, State, select_rows
 from seqloom.nn.trace import Trace
 from seqloom.runtime.engine_torch import SeveralBatches
-from seqloom.runtime.onnx_graph import open_graph
+from seqloom.runtime.onnx_check import BadGraph
+from seqloom.runtime.onnx_graph import OverBudget, open_graph
 from seqloom.runtime.parts import Part
 
 ANNOTATIONS, MASK = "memory.annotations", "memory.mask"
@@ -30,6 +32,16 @@ class OnnxEngine(SeveralBatches):
     def lacks(self, request: SearchRequest, parts: Sequence[Part]) -> str:
         return "coverage_penalty, which reads the attention" if request.coverage_penalty else ""
 
+    def answer(self, request: SearchRequest, batch: list[Part]) -> list[list[Hypothesis]]:
+        """Answer a batch; one that needs more memory than graphs may have is answered in two halves."""
+        try:
+            return super().answer(request, batch)
+        except OverBudget:
+            if len(batch) == 1:
+                raise
+        half = len(batch) // 2
+        return [*self.answer(request, batch[:half]), *self.answer(request, batch[half:])]
+
 
 class GraphModel(Seq2Seq):
     """Two graphs behind the contract of a model. The step returns log p as `hidden`, so `project` does nothing.
@@ -43,6 +55,8 @@ class GraphModel(Seq2Seq):
         try:
             self.encoder = open_graph(folder / "encoder.onnx", threads=1)
             self.one_step = open_graph(folder / "step.onnx", threads=1)
+        except BadGraph as error:
+            raise ModelError(f"{folder}: not a graph that Seqloom has written: {error}.") from None
         except Exception as error:  # a different class for each fault of a file
             raise ModelError(f"{folder}: ONNX Runtime cannot load it: {error}") from None
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from seqloom.errors import ModelError, UsageError, did_you_mean
+from seqloom.runtime.ctranslate2_check import check_files
 from seqloom.runtime.engine_folder import FOLDER, has_engine, read_manifest, why_not
 from seqloom.runtime.folder import RunFolder, load_model
 
@@ -81,6 +82,10 @@ def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
         return OnnxEngine(folder, len(run.tokenizers.target), size, threads)
     from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 
+    try:
+        check_files(folder, run.config, run.tokenizers)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{folder}: not an engine of this model: {error}.") from None
     has_shortlist, longest = "vmap.txt" in manifest.files, run.config.longest_output
     return CTranslate2Engine(folder, run.tokenizers, size, threads, shortlist=has_shortlist, longest=longest)
 

@@ -266,10 +266,10 @@ def test_an_engine_is_not_kept_on_the_word_of_torch(copy, monkeypatch):
 
 def test_an_engine_that_answers_otherwise_is_not_kept(copy):
     (copy / "golden.json").write_text('[{"source": "a cat", "target": "never"}]', "utf-8")
-    (copy / FOLDER / "mark").touch()
+    (copy / FOLDER / ".mark").touch()
     with pytest.raises(ModelError, match=r"engine: removed, because it translates 'a cat' to"):
         make_engine(copy, tell=print)
-    assert (copy / FOLDER / "mark").exists(), "the older one is back"
+    assert (copy / FOLDER / ".mark").exists(), "the older one is back"
     assert not (copy / f".{FOLDER}.before").exists()
     (copy / "golden.json").write_text(
         json.dumps([{"source": "a", "target": Translator.load(copy).translate("a")}]), "utf-8"
