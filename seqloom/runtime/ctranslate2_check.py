@@ -41,9 +41,9 @@ def check_files(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
     if not isinstance(read_json(folder / "config.json", SETTINGS), dict):
         raise ValueError("config.json holds no JSON object")
     shapes = expected_shapes(config, len(tokens["source"]), len(tokens["target"]))
-    with open_regular(folder / "model.bin") as file:
+    with open_regular(folder / "model.bin") as opened:
         try:
-            check_tensors(file, shapes, config.model)
+            check_tensors(opened, shapes, config.model)
         except struct.error:
             raise ValueError("model.bin is cut short") from None
 
