@@ -49,7 +49,7 @@ def check_files(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
 
 
 def check_tensors(file: IO[bytes], shapes: dict[str, Shape], model: ModelConfig) -> None:
-    """Read the header of every tensor and pass over its numbers."""
+    """Read the header of every tensor; its numbers are skipped."""
     size = file.seek(0, 2)
     file.seek(0)
     (version,), name = unpack(file, "<I"), read_name(file)
