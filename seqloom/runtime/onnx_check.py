@@ -3,7 +3,8 @@
 A graph is a program. A loop may never end, and three bytes may ask for a tensor of any size. So the file is read here,
 field by field, before ONNX Runtime sees it: known operators only, no graph inside a node, no function, no data outside
 the file, no tensor with more numbers than the file has for it. A node whose inputs are all constants, which the runtime
-would compute while it loads, may only rearrange them. The memory that a graph may use for its results has a limit (`onnx_graph`).
+would compute while it loads, may only rearrange them. The memory that a graph may use for its results has a limit in
+`onnx_graph`.
 
 The layout is that of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto), read as plain protobuf.
 """
