@@ -93,7 +93,7 @@ def expected_shapes(config: Config, sources: int, targets: int) -> dict[str, Sha
     """Return the shape of every tensor, also of the scales that 8-bit weights have."""
     model = config.model
     sides = {"encoder": (model.layers, sources), "decoder": (model.decoder_layers or model.layers, targets)}
-    width, inner = model.width, model.ffn_size
+    width, inner = model.width, model.ffn_size or 4 * model.width
     places = config.places if model.positions == "learned" else config.longest_output
     shapes: dict[str, Shape] = {}
 

@@ -213,7 +213,7 @@ def translators(tmp_path_factory) -> dict[str, RunFolder]:
     from tests.unit.test_engine_ctranslate2 import SHAPES, make_run  # the shapes that CTranslate2 runs
 
     found = {}
-    for shape in SHAPES:
+    for shape in [*SHAPES, ("model.ffn_size=0",)]:
         run = open_run(make_run(tmp_path_factory.mktemp("shape") / "run", *shape))
         make_ctranslate2_engine(run, EngineOptions(), print)
         found["-".join(shape)] = run
