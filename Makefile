@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constr
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs clean
+.PHONY: help demo test test-all check docs release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,11 @@ docs: $(VENV)/.installed-dev ## regenerate the pages under docs/reference, and w
 	@$(BIN)/python docs/generate.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html in a browser"
+
+release: $(VENV)/.installed-dev ## build wheel and source archive into dist/, and list their sizes
+	@rm -rf dist
+	@$(BIN)/python -m build --outdir dist > /dev/null
+	@cd dist && wc -c *
 
 clean: ## remove .venv, caches and built packages; keeps runs/
 	@rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from seqloom.workflows.doctor import Checkup
     from seqloom.workflows.train import Trained, train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "BagOfWords",
     "Checkup",

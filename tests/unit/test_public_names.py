@@ -3,6 +3,7 @@
 import ast
 import math
 import pkgutil
+import re
 import tomllib
 from pathlib import Path
 
@@ -103,9 +104,11 @@ def test_every_error_can_be_caught_as_one():
         seqloom.load("no such folder")
 
 
-def test_the_version_is_the_one_of_the_project():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["version"] == seqloom.__version__
+def test_the_version_is_the_newest_of_the_changelog():
+    page = (Path(__file__).parents[2] / "CHANGELOG.md").read_text("utf-8")
+    assert re.search(r"^## ([\d.]+)", page, re.MULTILINE)[1] == seqloom.__version__, (
+        "the newest heading of the changelog"
+    )
 
 
 def test_what_is_pinned_is_what_is_asked_for():
