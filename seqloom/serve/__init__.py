@@ -12,7 +12,11 @@ look_inside      /v1/explain: the explain document of a text, with what-ifs
 endpoint         one address: key, deadline, disconnected clients
 messages         the types of requests and answers
 body             request bodies: JSON, form, multipart, query
-segments         text or HTML split into what is translated and what stays
+segments         text or HTML split into what is translated and what stays, and joined again
+markup           HTML as tags, comments and texts
+inline           HTML as sentences with inline markup
+placing          inline markup put into a translation by the word alignment
+marks            the types of these (segments and the marks in them), and plain text as lines
 detect           language detection
 words            common words and letters per language
 languages        language codes and names

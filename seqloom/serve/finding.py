@@ -58,8 +58,9 @@ class Wanted:
 class Found:
     """The result of the search for one text."""
 
-    hypotheses: list[Translation]  # best first; the best one has the alignment
+    hypotheses: list[Translation]  # best first; each has its alignment if that was wanted
     alternatives: list[str] = field(default_factory=list)  # none of them the best
+    alignments: dict[str, Alignment | None] = field(default_factory=dict)  # of each of these outputs
 
 
 Find = Callable[[Sequence[str], Wanted], list[Found]]
@@ -82,14 +83,18 @@ def make_find(translator: "Translator", warn: Callable[[str], None] = warnings.w
         if wanted.alternatives:
             num = min(wanted.alternatives + 1, vocab_size)
             others = translator.answer(texts, replace(search, n_best=None, alternatives=num), warn=warn)
-        best = [found[0].text for found in ranked]
-        aligned = align(translator, texts, best) if wanted.alignment else [None] * len(texts)
+        shown = [
+            different(alternatives, hypotheses[0], per_token)[: wanted.alternatives]
+            for hypotheses, alternatives in zip(ranked, others, strict=True)
+        ]
+        outputs = [
+            [*dict.fromkeys([*(one.text for one in hypotheses), *alternatives])] if wanted.alignment else []
+            for hypotheses, alternatives in zip(ranked, shown, strict=True)
+        ]
+        aligned = align_all(translator, texts, outputs)
         return [
-            Found(
-                [replace(hypotheses[0], alignment=alignment), *hypotheses[1:]],
-                different(alternatives, hypotheses[0], per_token)[: wanted.alternatives],
-            )
-            for text, hypotheses, alternatives, alignment in zip(texts, ranked, others, aligned, strict=True)
+            Found([replace(one, alignment=own.get(one.text)) for one in hypotheses], alternatives, own)
+            for hypotheses, alternatives, own in zip(ranked, shown, aligned, strict=True)
         ]
 
     return find
@@ -100,6 +105,15 @@ def different(found: Sequence[Translation], best: Translation, per_token: PerTok
     least = per_token(best) - FAR_BELOW
     near = dict.fromkeys(one.text for one in found if per_token(one) >= least)
     return [text for text in near if text != best.text]
+
+
+def align_all(
+    translator: "Translator", texts: Sequence[str], outputs: Sequence[Sequence[str]]
+) -> list[dict[str, Alignment | None]]:
+    """The word alignment of each output of each text."""
+    sources = [text for text, own in zip(texts, outputs, strict=True) for _ in own]
+    found = iter(align(translator, sources, [text for own in outputs for text in own]) if sources else [])
+    return [{text: next(found) for text in own} for own in outputs]
 
 
 def align(translator: "Translator", sources: Sequence[str], targets: Sequence[str]) -> Sequence[Alignment | None]:

@@ -2,18 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seqloom.runtime.parts import Alignment, Translation
 from seqloom.serve.detect import Guess, detect
 from seqloom.serve.finding import Found, Wanted
+from seqloom.serve.marks import Segment
 from seqloom.serve.refusal import Refusal
-from seqloom.serve.segments import Segment, join, split
+from seqloom.serve.segments import join, split
 from seqloom.serve.service import Model, Service
 
 AUTO = "auto"
 SURE = 80.0  # percent: confidence from which a text counts as already in the target language and stays unchanged
-INLINE = 10_000  # characters; longer texts are split in a thread, so that no other client waits
+INLINE = 10_000  # characters; longer texts are split and joined in a thread, so that no other client waits
 PLAIN = Wanted()
 NOTHING_FOUND = Found([])
 
@@ -39,7 +40,7 @@ class Route:
     segments: list[Segment]
 
     @property
-    def parts(self) -> list[str]:
+    def parts(self) -> list[Segment]:
         return to_translate(self.segments) if self.model else []
 
 
@@ -65,12 +66,17 @@ async def translate(service: Service, wish: Wish) -> list[Translated]:
     def plan() -> list[Route]:
         return [route(service, text, source, target, wish.format) for text in wish.texts]
 
-    routes = plan() if sum(map(len, wish.texts)) < INLINE else await asyncio.to_thread(plan)
+    at_once = sum(map(len, wish.texts)) < INLINE
+    routes = plan() if at_once else await asyncio.to_thread(plan)
     found = await ask_models(service, routes, wish.wanted)
-    return [
-        put_together(text, route, target, answers, wish)
-        for text, route, answers in zip(wish.texts, routes, found, strict=True)
-    ]
+
+    def finish() -> list[Translated]:
+        return [
+            put_together(text, route, target, answers, wish)
+            for text, route, answers in zip(wish.texts, routes, found, strict=True)
+        ]
+
+    return finish() if at_once else await asyncio.to_thread(finish)
 
 
 def named_languages(service: Service, source: str, target: str) -> tuple[str, str]:
@@ -98,15 +104,15 @@ def route(service: Service, text: str, source: str, target: str, format: str) ->
     segments, guess = split(text, format), None
     if source == AUTO:
         guess = guess_source(
-            service, "\n".join(to_translate(segments)), target
+            service, "\n".join(part.text for part in to_translate(segments)), target
         )  # without markup, which is not in any language
         source = guess.language
     model = None if source == target else service.model(source, target)
     return Route(guess, source, model, segments)
 
 
-def to_translate(segments: Sequence[Segment]) -> list[str]:
-    return [segment.text for segment in segments if segment.translate]
+def to_translate(segments: Sequence[Segment]) -> list[Segment]:
+    return [segment for segment in segments if segment.translate]
 
 
 def guess_source(service: Service, text: str, target: str) -> Guess:
@@ -120,20 +126,26 @@ def guess_source(service: Service, text: str, target: str) -> Guess:
 
 
 async def ask_models(service: Service, routes: Sequence[Route], wanted: Wanted) -> list[list[Found]]:
-    """The outputs for the parts of each text: one request per model, all at the same time."""
-    parts: dict[Model, list[str]] = {}
+    """The outputs for the parts of each text: one request per model, all at the same time.
+
+    Parts with markup are a request of their own, because their words are aligned.
+    """
+    asked: dict[tuple[Model, Wanted], list[str]] = {}
+    places: list[list[tuple[Model, Wanted]]] = []
     for route in routes:
-        if route.model and route.parts:
-            parts.setdefault(route.model, []).extend(route.parts)
-    tasks = [asyncio.ensure_future(model.ask(texts, wanted)) for model, texts in parts.items()]
+        keys = [(route.model, replace(wanted, alignment=True) if part.marks else wanted) for part in route.parts]
+        places.append([(model, own) for model, own in keys if model is not None])
+        for key, part in zip(places[-1], route.parts, strict=True):
+            asked.setdefault(key, []).append(part.text)
+    tasks = [asyncio.ensure_future(model.ask(texts, own)) for (model, own), texts in asked.items()]
     try:
-        answers = {model: iter(found) for model, found in zip(parts, await asyncio.gather(*tasks), strict=True)}
+        answers = {key: iter(found) for key, found in zip(asked, await asyncio.gather(*tasks), strict=True)}
     finally:
         for task in tasks:
             task.cancel()
-    for model, texts in parts.items():
+    for (model, _), texts in asked.items():
         service.metrics.characters.labels(model.name).inc(sum(map(len, texts)))
-    return [[next(answers[route.model]) for _ in route.parts] if route.model else [] for route in routes]
+    return [[next(answers[key]) for key in keys] for keys in places]
 
 
 def put_together(text: str, route: Route, target: str, parts: list[Found], wish: Wish) -> Translated:
@@ -141,7 +153,8 @@ def put_together(text: str, route: Route, target: str, parts: list[Found], wish:
         return Translated(text, route.source, target, route.guess, route.model)
 
     def whole(texts: Sequence[str]) -> str:
-        return join(route.segments, iter(texts), wish.format)
+        alignments = [part.alignments.get(text) for part, text in zip(parts, texts, strict=True)]
+        return join(route.segments, iter(texts), wish.format, alignments)
 
     hypotheses = [
         Translation(
