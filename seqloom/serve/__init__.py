@@ -18,7 +18,6 @@ inline           HTML as sentences with inline markup
 placing          inline markup put into a translation by the word alignment
 marks            the types of these (segments and the marks in them), and plain text as lines
 detect           language detection
-words            common words and letters per language
 languages        language codes and names
 batcher          batches texts of many requests
 worker           a thread for long work that the end does not wait for

@@ -1,31 +1,23 @@
-"""Detect the language of a text among the served ones, by its script, its most common words and its letters.
+"""Detect the language of a text among the served ones, with py3langid, which carries its model (140 languages).
 
-    score(l) = sum over words and letters of the text of log(p(seen | l) / p(seen | any))
-    confidence(l) = exp(score(l)) / sum over the served of exp(score)
+    confidence(l) = p(l | text) / sum over the served of p(. | text)
 
-Without any evidence, all served languages are equally likely, and so is their confidence.
+The model is a naive Bayes classifier over byte n-grams. If it finds none that it knows, all served languages are
+equally likely, and so is their confidence. A served language that it does not know gets an equal share.
 """
 
-import math
-import re
-import unicodedata
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
 
-import numpy as np
-
-from seqloom.data.letters import SCRIPT_OF, SCRIPTS, TABLE, code_points
 from seqloom.serve.languages import base
-from seqloom.serve.words import LETTERS, WORDS
 
 MOST_CHARACTERS = 2000  # read per text; more add nothing
-WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-GAIN = 1.6  # nats for a common word of a language; the more languages share it, the less it says
-LETTER_GAIN = 1.2  # nats for a letter that is not in every alphabet
-LOSS = -0.35  # nats for a word that is common elsewhere, or a letter of others
-WRONG_SCRIPT = -8.0  # nats, times the share of letters in another script
-KANA = re.compile(r"[\u3040-\u30ff]")
-OTHER_SCRIPTS = {"sr": "Cyrillic", "kk": "Cyrillic", "mn": "Cyrillic", "ku": "Latin", "yi": "Hebrew", "pa": "Gurmukhi"}
+SAME = {"nb": "no"}  # codes that the model has under another name
+loading = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +26,44 @@ class Guess:
     confidence: float  # 0 to 100
 
 
+@cache
+def load_identifier() -> Any:
+    """The model, read when it is first needed: half a second of work."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def load() -> None:
+    """Read the model once, in whichever thread comes first."""
+    with loading:
+        load_identifier()
+
+
+def is_loaded() -> bool:
+    return bool(load_identifier.cache_info().currsize)
+
+
 def detect(text: str, served: Sequence[str]) -> list[Guess]:
     """The served languages, most probable first; except for the first, those under 1 % are left out."""
-    scores = scores_of(unicodedata.normalize("NFC", text[:MOST_CHARACTERS]).lower(), [base(code) for code in served])
-    top = max(scores, default=0.0)
-    weights = [math.exp(score - top) for score in scores]
-    guesses = [Guess(code, round(100 * weight / sum(weights), 1)) for code, weight in zip(served, weights, strict=True)]
+    weights = probabilities(text, [SAME.get(base(code), base(code)) for code in served])
+    guesses = [Guess(code, round(100 * weight, 1)) for code, weight in zip(served, weights, strict=True)]
     guesses.sort(key=lambda guess: -guess.confidence)
     return guesses[:1] + [guess for guess in guesses[1:] if guess.confidence >= 1]
 
 
-def scores_of(text: str, codes: Sequence[str]) -> list[float]:
-    words, letters = WORD.findall(text), [*filter(str.isalpha, text)]
-    scripts = np.bincount(TABLE.take(code_points(text), mode="clip"), minlength=len(SCRIPTS))[1:]
-    scores = [script_score(code, scripts, text) for code in codes]
-    for word in words:
-        add(scores, [word.replace("’", "'") in WORDS.get(code, ()) for code in codes], GAIN)
-    for letter in letters:
-        if letter > "z":
-            add(scores, [letter in LETTERS.get(code, "") for code in codes], LETTER_GAIN)
-    return scores
-
-
-def add(scores: list[float], has: list[bool], gain: float) -> None:
-    """Count one word or letter for the languages that have it, a little against the others; nothing if all have it."""
-    if any(has) and not all(has):
-        for place, found in enumerate(has):
-            scores[place] += gain if found else LOSS
-
-
-def script_score(code: str, scripts: np.ndarray, text: str) -> float:
-    """The penalty of a language if the text is in another script; kana distinguish Japanese from Chinese."""
-    own = OTHER_SCRIPTS.get(code) or SCRIPT_OF.get(code) or ("Latin" if code in WORDS else "")
-    if not own or not scripts.sum():
-        return 0.0
-    if code in ("ja", "zh") and scripts[SCRIPTS.index("Han") - 1]:
-        return 0.0 if bool(KANA.search(text)) == (code == "ja") else WRONG_SCRIPT / 2
-    return WRONG_SCRIPT * (1 - scripts[SCRIPTS.index(own) - 1] / scripts.sum())
+def probabilities(text: str, codes: Sequence[str]) -> list[float]:
+    """The probability of each language, given that it is one of these."""
+    load()
+    identifier = load_identifier()
+    known = set(identifier.labels)
+    # Blanks around the text: the model knows the beginnings and ends of words by them.
+    found = dict(identifier.rank(f" {text[:MOST_CHARACTERS]} ")) if text.strip() else {}
+    total = sum(found.get(code, 0.0) for code in codes)
+    equal = 1 / max(1, len(codes))
+    if not total:
+        return [equal] * len(codes)
+    rest = sum(code in known for code in codes) * equal
+    return [rest * found[code] / total if code in known else equal for code in codes]

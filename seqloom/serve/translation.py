@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from seqloom.runtime.parts import Alignment, Translation
-from seqloom.serve.detect import Guess, detect
+from seqloom.serve.detect import Guess, detect, is_loaded
 from seqloom.serve.finding import Found, Wanted
 from seqloom.serve.marks import Segment
 from seqloom.serve.refusal import Refusal
@@ -66,7 +66,7 @@ async def translate(service: Service, wish: Wish) -> list[Translated]:
     def plan() -> list[Route]:
         return [route(service, text, source, target, wish.format) for text in wish.texts]
 
-    at_once = sum(map(len, wish.texts)) < INLINE
+    at_once = sum(map(len, wish.texts)) < INLINE and (source != AUTO or is_loaded())
     routes = plan() if at_once else await asyncio.to_thread(plan)
     found = await ask_models(service, routes, wish.wanted)
 

@@ -97,6 +97,8 @@ def test_blanks_between_words_take_no_time(format):
         ("二人の男が道に立っている。", "ja"),
         ("两个人站在街上。", "zh"),
         ("رجلان يقفان في الشارع", "ar"),
+        ("I love you", "en"),
+        ("Je t'aime", "fr"),
     ],
 )
 def test_a_sentence_is_known_among_ten(text, language):
@@ -106,11 +108,13 @@ def test_a_sentence_is_known_among_ten(text, language):
 
 
 def test_confidence_is_honest():
-    assert {one.confidence for one in detect("xyzzy", ["en", "de"])} == {50.0}, "nothing speaks for either"
+    assert {one.confidence for one in detect("4 ?!", ["en", "de"])} == {50.0}, "nothing speaks for either"
+    assert detect("xyzzy", ["en", "de"])[0].confidence < 70, "little speaks for either"
     assert {one.confidence for one in detect("any", ["src", "tgt"])} == {50.0}, "nothing is known of these languages"
     short, long = detect("der", ["en", "de"])[0], detect("der Hund und die Katze", ["en", "de"])[0]
     assert short.language == long.language == "de" and short.confidence < long.confidence
     assert sum(one.confidence for one in detect("the der le", ["en", "de", "fr"])) == pytest.approx(100, abs=0.2)
+    assert {one.confidence for one in detect("o seu nome", ["pt-BR", "pt-PT"])} == {50.0}, "the same language"
     assert detect("x", ["en"])[0].confidence == 100.0
 
 
