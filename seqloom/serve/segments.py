@@ -17,6 +17,11 @@ def split(text: str, format: str) -> list[Segment]:
     return split_html(text) if format == "html" else split_text(text)
 
 
+def to_translate(segments: Sequence[Segment]) -> list[Segment]:
+    """The segments that a model translates, in order."""
+    return [segment for segment in segments if segment.translate]
+
+
 def join(
     segments: Sequence[Segment],
     translated: Iterator[str],

@@ -9,7 +9,7 @@ from seqloom.serve.detect import Guess, detect, is_loaded
 from seqloom.serve.finding import Found, Wanted
 from seqloom.serve.marks import Segment
 from seqloom.serve.refusal import Refusal
-from seqloom.serve.segments import join, split
+from seqloom.serve.segments import join, split, to_translate
 from seqloom.serve.service import Model, Service
 
 AUTO = "auto"
@@ -109,10 +109,6 @@ def route(service: Service, text: str, source: str, target: str, format: str) ->
         source = guess.language
     model = None if source == target else service.model(source, target)
     return Route(guess, source, model, segments)
-
-
-def to_translate(segments: Sequence[Segment]) -> list[Segment]:
-    return [segment for segment in segments if segment.translate]
 
 
 def guess_source(service: Service, text: str, target: str) -> Guess:

@@ -17,6 +17,7 @@ HEAVY = {
     "onnx",
     "onnxruntime",
     "onnxscript",
+    "py3langid",
     "ray",
     "rich",
     "rouge_score",
