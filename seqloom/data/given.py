@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -21,6 +20,7 @@ from seqloom.data.forms import ONE_COLUMN
 from seqloom.data.headers import SIDES, known_couple
 from seqloom.data.spooled import keep_or_write
 from seqloom.errors import DataError, UsageError
+from seqloom.files.leftovers import scratch_folder
 
 GIVEN = "the given pairs"
 WAYS = (
@@ -67,8 +67,8 @@ def as_file(pairs: Any, read_as: "str | ReadAs | None", form: str) -> Iterator[t
     if isinstance(named, str):
         yield named, read_as
         return
-    with TemporaryDirectory(prefix="seqloom-") as folder:
-        spec = spool_given(Path(folder), "given", named, read_as, form=form)
+    with scratch_folder() as folder:
+        spec = spool_given(folder, "given", named, read_as, form=form)
         try:
             yield str(spec.files[0]), spec.read_as
         except (UsageError, DataError) as error:

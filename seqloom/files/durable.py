@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from seqloom.errors import WriteError
+from seqloom.files.leftovers import Busy, make_file
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -29,13 +30,16 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that replaces `path` when the block succeeds, and is deleted when it fails."""
     part = path.with_name(f".{path.name}.part")
     try:
-        part.unlink(missing_ok=True)  # a leftover of a kill, or a planted link: the link goes, not what it names
-        with part.open("xb") as file:  # O_EXCL: never through a link
+        with os.fdopen(make_file(part), "w+b") as file:  # locked until it has its name
             yield file
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+            if os.name == "nt":
+                file.close()  # Windows renames no open file
+            part.replace(path)
         sync_folder(path.parent)
+    except Busy as error:
+        raise cannot_write(path, error) from error
     except OSError as error:
         remove(part)
         raise cannot_write(path, error) from error
@@ -100,6 +104,8 @@ def cannot_write(path: Path, error: OSError) -> WriteError:
     why = (error.strerror or str(error)).lower()
     if error.errno == errno.ELOOP:
         return WriteError(f"{path}: cannot be written: it is a symbolic link. Remove it, or choose another folder.")
+    if error.errno == errno.EBUSY:
+        return WriteError(f"{path}: cannot be written: {why}. Wait for it, then run the same command again.")
     if error.errno in FORBIDDEN:
         return WriteError(f"{path}: cannot be written: {why}. Make its folder writable, or choose another one.")
     return WriteError(f"{path}: cannot be written: {why}. Correct that, then run the same command again.")

@@ -1,29 +1,17 @@
 """Folders that are written whole or not at all: into a temporary folder next to them, synced, then renamed.
 
-    .saving-NAME     being written
-    .replaced-NAME   the old folder, until the new one is in place
-    .removing-NAME   being deleted
-
-So a folder called NAME is always whole. Leftovers of a kill are recognised by their names (`clear_leftovers`).
+So a folder called NAME is always whole. The temporary ones and what a kill leaves of them: leftovers.py.
 """
 
 import os
-import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from seqloom.errors import ModelError, UsageError, WriteError
 from seqloom.files.durable import cannot_write, remove, sync_file, sync_folder
-
-LEFTOVER = re.compile(r"\.(saving|replaced|removing)-(.+)")
-
-
-def is_leftover(name: str) -> bool:
-    """Whether a kill may leave a file or folder of this name behind."""
-    return bool(LEFTOVER.fullmatch(name)) or (name.startswith(".") and name.endswith(".part"))
+from seqloom.files.leftovers import Busy, bring_back, clear_away, held, made_folder, put_back, scratch_folder, undo
 
 
 def beside(folder: Path, prefix: str) -> Path:
@@ -37,11 +25,13 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     new = beside(folder, "saving")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        clear_away(new)
-        new.mkdir()
-        yield new
-        sync_all(new)
-        put_in_place(new, folder)
+        bring_back(folder)
+        with made_folder(new):
+            yield new
+            sync_all(new)
+            put_in_place(new, folder)
+    except Busy as error:
+        raise cannot_write(folder, error) from error
     except (OSError, WriteError) as error:
         shutil.rmtree(new, ignore_errors=True)
         cause = error.__cause__ if isinstance(error, WriteError) else error
@@ -49,14 +39,6 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
-
-
-def clear_away(leftover: Path) -> None:
-    """Delete a leftover of a kill, or a link or file that was planted under its name; never what a link names."""
-    if leftover.is_symlink() or leftover.is_file():
-        leftover.unlink()
-    else:
-        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def refuse_links(folder: Path) -> None:
@@ -130,11 +112,11 @@ def copy_files(folder: Path, into: Path, without: str = "") -> None:
 @contextmanager
 def linked_twin(folder: Path, without: str) -> Iterator[Path]:
     """Make a temporary folder with the content of this one except one name, which can then be made again."""
-    with tempfile.TemporaryDirectory() as twin:
+    with scratch_folder() as twin:
         for entry in folder.resolve().iterdir():
             if entry.name != without:
-                link(entry, Path(twin) / entry.name)
-        yield Path(twin)
+                link(entry, twin / entry.name)
+        yield twin
 
 
 def link(entry: Path, place: Path) -> None:
@@ -150,19 +132,20 @@ def link(entry: Path, place: Path) -> None:
 
 @contextmanager
 def restored_on_failure(folder: Path) -> Iterator[None]:
-    """Let the block make this folder again; if the block fails, the old folder comes back."""
+    """Let the block make this folder again and check it; if the block fails or dies, the old folder comes back."""
     before = beside(folder, "before")
-    shutil.rmtree(before, ignore_errors=True)
-    if folder.exists():
-        folder.rename(before)
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        if before.exists():
-            before.rename(folder)
-        raise
-    shutil.rmtree(before, ignore_errors=True)
+    put_back(folder)
+    folder.rename(before) if folder.exists() else before.mkdir()
+    with held(before):
+        try:
+            yield
+        except BaseException:
+            undo(folder, before)
+            raise
+        gone = beside(folder, "removing")
+        clear_away(gone)
+        before.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 @contextmanager
@@ -197,18 +180,6 @@ def move_aside(folder: Path, ending: str) -> Path:
 def remove_folder(folder: Path) -> None:
     """Delete a folder at once: it is renamed first, so that no half of it is ever seen under its name."""
     gone = beside(folder, "removing")
-    shutil.rmtree(gone, ignore_errors=True)
+    clear_away(gone)
     folder.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
-
-
-def clear_leftovers(parent: Path, names: re.Pattern[str]) -> None:
-    """Clean up after a kill, for the folders of these names. Call it while no other process writes there."""
-    for entry in sorted(parent.iterdir()) if parent.is_dir() else ():
-        match = LEFTOVER.fullmatch(entry.name)
-        if match is None or not names.fullmatch(match[2]):
-            continue
-        if match[1] == "replaced" and not (parent / match[2]).exists():
-            entry.rename(parent / match[2])  # killed between the two renames: the old one is still the only one
-        else:
-            shutil.rmtree(entry, ignore_errors=True)

@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from seqloom.errors import InUse, ModelError, UsageError
 from seqloom.files.folders import refuse_links
+from seqloom.files.kernel_lock import is_there, take
 from seqloom.files.reading import SETTINGS, read_json
 
 LOOK_AGAIN = 0.1  # seconds
@@ -44,7 +44,7 @@ def wait_for(folder: Path, patience: float, tell: Callable[[str], None] | None, 
     while True:
         made = [path for path in (folder, *folder.parents) if not path.exists()]
         handle = open_lock(folder)
-        if take_or_refuse(handle, folder, user) and is_there(handle, folder):
+        if take_or_refuse(handle, folder, user) and is_there(handle, folder / "lock"):
             return handle, made
         os.close(handle)
         if time.monotonic() >= until:
@@ -83,13 +83,6 @@ def open_lock(folder: Path) -> int:
         ) from None
 
 
-def is_there(handle: int, folder: Path) -> bool:
-    """Whether the locked file is still in its folder; a lock on a deleted file would not stop another call."""
-    with suppress(OSError):
-        return os.path.samestat(os.fstat(handle), (folder / "lock").lstat())
-    return False
-
-
 def take_or_refuse(handle: int, folder: Path, user: str) -> bool:
     try:
         return take(handle)
@@ -117,25 +110,3 @@ def holder(path: Path) -> str:
         return f"pid {note['pid']}{elsewhere}, since {note['since']}"
     except (OSError, ValueError, TypeError, KeyError):
         return "unknown pid"  # it has the lock but has not signed yet
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def take(handle: int) -> bool:
-        os.lseek(handle, 1 << 30, os.SEEK_SET)  # a byte beyond the note: Windows lets no one read locked bytes
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        os.lseek(handle, 0, os.SEEK_SET)
-        return True
-else:
-    import fcntl
-
-    def take(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

@@ -6,7 +6,6 @@ step.onnx      token, memory, state -> log p, next state   once per token
 
 import importlib.util
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from seqloom.decode.options import SearchRequest
 from seqloom.errors import ModelError, UsageError
 from seqloom.files.durable import write_new
 from seqloom.files.folders import copy_files, restored_on_failure
+from seqloom.files.leftovers import scratch_folder
 from seqloom.formats.check_engine import EngineOptions, Tell, check_golden, tell_change
 from seqloom.formats.quantise_onnx import quantise
 from seqloom.runtime.engine_folder import FOLDER, write_engine
@@ -71,14 +71,14 @@ def make_onnx_engine(run: RunFolder, options: EngineOptions, tell: Tell) -> Path
 
     def write(precision: str) -> Path:
         def fill(into: Path) -> None:
-            copy_files(Path(traced), into)
+            copy_files(traced, into)
             for name in (ENCODER, STEP) if precision == "int8" else ():
                 quantise(into / name)
 
         return write_engine(run, fill, engine="onnx", version=onnxruntime.__version__, precision=precision)
 
-    with restored_on_failure(run.path / FOLDER), tempfile.TemporaryDirectory() as traced:
-        write_graphs(run, load_model(run), Path(traced))
+    with restored_on_failure(run.path / FOLDER), scratch_folder() as traced:
+        write_graphs(run, load_model(run), traced)
         engine = write("float32")
         check_golden(run.path, engine, "onnx")
         if options.int8:

@@ -4,10 +4,11 @@ W ~ s * Q,  Q integers from -127 to 127, one s per matrix;  x is rounded in the 
 """
 
 import logging
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from seqloom.files.leftovers import scratch_folder
 
 
 def quantise(file: Path) -> None:
@@ -15,8 +16,8 @@ def quantise(file: Path) -> None:
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    with tempfile.TemporaryDirectory() as folder:
-        folded = Path(folder) / "folded.onnx"
+    with scratch_folder() as folder:
+        folded = folder / "folded.onnx"
         fold_constants(file, folded)
         model = onnx.load(folded)
         del model.graph.value_info[:]  # shapes that no longer hold after quantisation

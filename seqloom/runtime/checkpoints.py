@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from safetensors import SafetensorError, safe_open
 
 from seqloom.errors import ModelError
@@ -25,6 +26,7 @@ FOLDER = "checkpoints"
 FORMAT = 1
 MANIFEST = "manifest.json"
 STATE = "state.json"
+TIED = "tied"  # metadata of the weights: JSON, the other names of tied tensors
 STEP_NAME = re.compile(r"step-(\d{8,})")
 
 
@@ -54,7 +56,9 @@ class Checkpoint:
             with safe_open(file, framework="pt") as stored:
                 tensors = {key: stored.get_tensor(key).clone() for key in stored.keys()}  # noqa: SIM118 (not a dict)
                 aliases = stored.metadata() or {}
-        except (OSError, SafetensorError) as error:
+            if TIED in aliases:  # older checkpoints have an entry for each
+                aliases = msgspec.json.decode(aliases[TIED], type=dict[str, str])
+        except (OSError, SafetensorError, msgspec.MsgspecError) as error:
             raise ModelError(f"{file}: cannot be read: {error}") from None
         return tensors | {alias: tensors[key] for alias, key in aliases.items() if key in tensors}
 

@@ -17,14 +17,13 @@ from safetensors.torch import save
 from torch import Tensor
 
 from seqloom.errors import ModelError, TrainingError, WriteError
-from seqloom.files import folders
 from seqloom.files.durable import write_new
 from seqloom.files.folders import move_aside, remove_folder, replaced_folder
 from seqloom.runtime.checkpoints import (
     FORMAT,
     MANIFEST,
     STATE,
-    STEP_NAME,
+    TIED,
     Checkpoint,
     is_good,
     list_checkpoints,
@@ -64,7 +63,10 @@ def contents(tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, An
 
 
 def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
-    """The safetensors bytes; a tied tensor is stored once, its other names in the metadata."""
+    """The safetensors bytes; a tied tensor is stored once, its other names in the metadata.
+
+    All of them are in one entry, because the library writes several in random order, and the bytes would differ.
+    """
     kept: dict[str, Tensor] = {}
     aliases: dict[str, str] = {}
     seen: dict[tuple[Any, ...], str] = {}
@@ -76,7 +78,8 @@ def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
         else:
             seen[place] = name
             kept[name] = tensor.contiguous()
-    return save(kept, metadata=aliases or None)  # of no tensors (plain SGD keeps none) and {} it makes a broken file
+    metadata = {TIED: json.dumps(aliases)} if aliases else None
+    return save(kept, metadata=metadata)  # of no tensors (plain SGD keeps none) and {} it makes a broken file
 
 
 def is_still_good(path: Path) -> bool:
@@ -88,11 +91,6 @@ def is_still_good(path: Path) -> bool:
 @lru_cache(maxsize=256)
 def was_good(path: Path, as_of: tuple[tuple[str, int, int], ...]) -> bool:
     return is_good(path)
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Clean up after a kill. Call it at the start, holding the lock; only folders with our names are touched."""
-    folders.clear_leftovers(folder, STEP_NAME)
 
 
 @contextmanager

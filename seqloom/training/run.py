@@ -17,7 +17,7 @@ from seqloom.runtime.checkpoints import Checkpoint, list_checkpoints, newest_che
 from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.run_facts import RunFacts, write_facts
 from seqloom.tasks.api import Task
-from seqloom.training.checkpoint import clear_leftovers, prune_checkpoints
+from seqloom.training.checkpoint import prune_checkpoints
 from seqloom.training.clock import Clock
 from seqloom.training.data import gather_data
 from seqloom.training.finish import complete, tell_where
@@ -95,7 +95,6 @@ def train_model(run: Run, began: float, stop: StopFlag) -> RunFacts:
 def find_checkpoint(run: Run) -> Checkpoint | None:
     """Open the newest good checkpoint; a ModelError when there are some and all are damaged."""
     folder = run.request.out / "checkpoints"
-    clear_leftovers(folder)
     checkpoint = newest_checkpoint(folder, warn=run.request.tell)
     if checkpoint is None and list_checkpoints(folder):
         raise ModelError(

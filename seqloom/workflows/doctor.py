@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from seqloom.config import TASKS, DataConfig
@@ -16,6 +15,7 @@ from seqloom.data.label_checks import compare_labels
 from seqloom.data.repair import check_repair, report_file, write_repaired
 from seqloom.data.spooled import spool_stdin
 from seqloom.errors import UsageError, did_you_mean
+from seqloom.files.leftovers import scratch_folder
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def open_corpus(
     named = named_or_given(pairs)
     if isinstance(named, str) and not (stdin and named == "-"):
         return CorpusSpec.parse(named, columns, form=form)
-    folder = stack.enter_context(TemporaryDirectory(prefix="seqloom-"))
+    folder = stack.enter_context(scratch_folder())
     if isinstance(named, Given):
-        return spool_given(Path(folder), "given", named, ReadAs.of(columns), form=form)
-    return replace(spool_stdin(Path(folder), columns, form=form), name="-")
+        return spool_given(folder, "given", named, ReadAs.of(columns), form=form)
+    return replace(spool_stdin(folder, columns, form=form), name="-")

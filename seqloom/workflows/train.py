@@ -1,6 +1,7 @@
 """seqloom train: files -> checked pairs -> tokens -> a trained model in a folder. The same call again continues."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +13,11 @@ from seqloom.config import TASKS
 from seqloom.data.given import named_or_given
 from seqloom.data.read_as import ReadAs
 from seqloom.errors import DataError, ModelError, UsageError, did_you_mean
-from seqloom.files.folders import is_leftover, nothing_left_behind
+from seqloom.files.folders import nothing_left_behind
+from seqloom.files.leftovers import clear_leftovers, is_leftover
 from seqloom.files.lock import run_lock
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
+from seqloom.runtime.checkpoints import STEP_NAME
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.run_facts import RunFacts
 from seqloom.training.checkpoint import last_one_kept
@@ -37,6 +40,10 @@ CORPUS = "corpus"  # the pairs that `seqloom demo` writes into its run folder
 RUN_FILES = {  # a run may have these before run.json, which makes it one
     "lock", "config.toml", "tokenizer", "store", "started_from.json", "stdin.tsv", "stdin.txt", "given.jsonl",
     "given.txt", "given-valid.jsonl", "given-valid.txt", CORPUS,
+}  # fmt: skip
+LATER_FILES = RUN_FILES | {  # and these once it is one
+    "run.json", "metrics.jsonl", "model.safetensors", "golden.json", "card.md", "engine", "basis.safetensors",
+    "tokenizer.json", "source.json", "target.json",
 }  # fmt: skip
 SHOWN = 3  # names listed in a message
 
@@ -108,6 +115,7 @@ def train(
     refuse_other_files(request)
     refused = nothing_left_behind(request.out, (UsageError, DataError, ModelError), unless=CHECKPOINTS)
     with run_lock(request.out), last_one_kept(request.out / CHECKPOINTS), refused:
+        clear_after_a_kill(request.out)
         return Trained(request.out, run_training(settle(request), began))
 
 
@@ -138,6 +146,14 @@ def refuse_other_files(request: TrainRequest) -> None:
         raise UsageError(f"--out {request.out}: holds other files ({shown}) and no run. Name a new or empty folder.")
 
 
+def clear_after_a_kill(out: Path) -> None:
+    """Delete the temporary files and folders of a start that was killed; call it while the lock is held."""
+    names = re.compile("|".join(map(re.escape, sorted(LATER_FILES))))
+    for folder in (out, out / "tokenizer"):
+        clear_leftovers(folder, names)
+    clear_leftovers(out / CHECKPOINTS, STEP_NAME)
+
+
 def finish(folder: str | Path, tell: Tell = tell_user) -> Trained:
     """Make a model of a run that was stopped, from its newest checkpoint, with all that the end of training writes.
 
@@ -146,4 +162,5 @@ def finish(folder: str | Path, tell: Tell = tell_user) -> Trained:
     folder = Path(folder)
     read_config(folder)  # before the lock makes a folder of a wrong name
     with run_lock(folder):
+        clear_after_a_kill(folder)
         return Trained(folder, finish_stopped(folder, tell))

@@ -10,14 +10,15 @@ from types import ModuleType
 
 import pytest
 import torch
+from safetensors.torch import save
 
 from seqloom.errors import ModelError, WriteError
 from seqloom.files import durable, folders
-from seqloom.runtime.checkpoints import list_checkpoints, newest_checkpoint, open_checkpoint
+from seqloom.files.leftovers import clear_leftovers
+from seqloom.runtime.checkpoints import STEP_NAME, Checkpoint, list_checkpoints, newest_checkpoint, open_checkpoint
 from seqloom.training import checkpoint
 from seqloom.training.checkpoint import (
     average_checkpoints,
-    clear_leftovers,
     prune_checkpoints,
     save_checkpoint,
 )
@@ -58,6 +59,23 @@ def test_what_is_saved_comes_back_bit_for_bit(tmp_path: Path) -> None:
     assert [p.name for p in found.path.parent.iterdir()] == ["step-00000123"]
 
 
+def test_the_names_of_tied_tensors_are_one_entry_and_those_of_older_checkpoints_are_read(tmp_path: Path) -> None:
+    """Several entries would come in random order, and equal weights would have other bytes."""
+    weight = torch.ones(3)
+    content = checkpoint.to_bytes(dict.fromkeys("cab", weight))
+    assert json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"] == {
+        "tied": '{"b": "a", "c": "a"}'
+    }
+    old = save({"a": weight}, metadata={"b": "a", "c": "a"})
+    for number, stored in enumerate((content, old)):
+        (tmp_path / f"{number}.safetensors").write_bytes(stored)
+        found = Checkpoint(tmp_path, 1, {}).tensors(str(number))
+        assert {name: tensor.tolist() for name, tensor in found.items()} == dict.fromkeys("abc", [1.0] * 3)
+    (tmp_path / "2.safetensors").write_bytes(save({"a": weight}, metadata={"tied": "[" * 100_000}))
+    with pytest.raises(ModelError, match="cannot be read"):
+        Checkpoint(tmp_path, 1, {}).tensors("2")
+
+
 def test_a_tied_tensor_is_stored_once_and_comes_back_tied(tmp_path: Path) -> None:
     tensor = torch.randn(1000)
     path = save_checkpoint(tmp_path, 1, {"model": {"a": tensor, "b": tensor}}, {})
@@ -88,7 +106,7 @@ def test_everything_is_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatc
 def test_nothing_saved_yet(tmp_path: Path) -> None:
     assert newest_checkpoint(tmp_path / "none", never) is None
     assert list_checkpoints(tmp_path / "none") == []
-    clear_leftovers(tmp_path / "none")
+    clear_leftovers(tmp_path / "none", STEP_NAME)
     prune_checkpoints(tmp_path / "none", 1)
 
 
@@ -193,7 +211,7 @@ def test_leftovers_of_a_kill_are_cleared_and_only_ours(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("x")
     (tmp_path / "step-00000008").rename(tmp_path / ".replaced-step-00000008")  # killed between the two renames
-    clear_leftovers(tmp_path)
+    clear_leftovers(tmp_path, STEP_NAME)
     assert sorted(p.name for p in tmp_path.iterdir()) == [".saving-thesis", "mine", "step-00000007", "step-00000008"]
     assert open_checkpoint(tmp_path / "step-00000008").step == 8
 
@@ -282,6 +300,7 @@ def test_a_file_has_its_old_content_or_the_new(tmp_path: Path, monkeypatch: pyte
 KILL_AND_LOOK = """
 import os, random, signal, sys, time, torch
 from pathlib import Path
+from seqloom.files.leftovers import clear_leftovers
 from seqloom.runtime.checkpoints import *
 from seqloom.training.checkpoint import *
 folder, delays = Path(sys.argv[1]), random.Random(1)
@@ -291,7 +310,7 @@ def fail(text):
     raise SystemExit(text)
 
 def save_forever(pipe):
-    clear_leftovers(folder)
+    clear_leftovers(folder, STEP_NAME)
     found = newest_checkpoint(folder, fail)
     step = found.step if found else 0
     while True:
@@ -313,7 +332,7 @@ for _ in range(12):
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     finished = int((told + os.read(read, 9999)).split()[-1])
-    clear_leftovers(folder)
+    clear_leftovers(folder, STEP_NAME)
     assert newest_checkpoint(folder, fail).step >= finished, "a finished save was lost"
     assert all(name.name.startswith("step-") for name in folder.iterdir())
     for step in list_checkpoints(folder):

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ import pytest
 from seqloom.errors import TrainingError, UsageError, WriteError
 from seqloom.files.durable import cannot_write, hash_file, new_file, replace_file, write_new
 from seqloom.files.folders import (
-    clear_leftovers,
     new_folder,
     remove_folder,
     replaced_folder,
     restored_on_failure,
 )
+from seqloom.files.leftovers import SCRATCH, clear_leftovers, scratch_folder
 from seqloom.training.checkpoint import last_one_kept
 
 
@@ -175,3 +176,63 @@ def test_only_training_speaks_of_checkpoints(tmp_path):
     (tmp_path / "step-00000007").mkdir()
     with pytest.raises(TrainingError, match="The last checkpoint, step-00000007, is kept"), last_one_kept(tmp_path):
         raise WriteError("a: cannot be written.")
+
+
+def test_what_a_living_process_writes_is_no_leftover(tmp_path):
+    with new_file(tmp_path / "file") as out, replaced_folder(tmp_path / "store") as new:
+        out.write(b"half")
+        clear_leftovers(tmp_path, re.compile("file|store"))
+        assert names(tmp_path) == [".file.part", ".saving-store"]
+        message = "file: cannot be written: another process is writing it now. Wait for it"
+        with pytest.raises(WriteError, match=message):
+            replace_file(tmp_path / "file", "other")
+        with pytest.raises(WriteError, match="store: cannot be written: another"), replaced_folder(tmp_path / "store"):
+            pass
+        write(new, "whole")
+        out.write(b" and half")
+    assert names(tmp_path) == ["file", "store"]
+    assert (tmp_path / "file").read_text() == "half and half"
+
+
+def test_leftovers_of_files_are_cleared_by_name_and_by_writing_again(tmp_path):
+    for name in (".run.json.part", ".other.part", ".mine.part"):
+        (tmp_path / name).write_text("half")
+    clear_leftovers(tmp_path, re.compile(re.escape("run.json")))
+    replace_file(tmp_path / "other", "whole")
+    assert names(tmp_path) == [".mine.part", "other"]
+
+
+def test_an_old_folder_comes_back_when_a_kill_left_it_alone(tmp_path):
+    for name in (".before-engine", ".replaced-store"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("old")
+    clear_leftovers(tmp_path, re.compile("engine|store"))
+    assert names(tmp_path) == ["engine", "store"]
+    (tmp_path / "engine").rename(tmp_path / ".before-engine")
+    with pytest.raises(KeyError), restored_on_failure(tmp_path / "engine"):
+        clear_leftovers(tmp_path, re.compile("engine"))  # another call, meanwhile
+        assert names(tmp_path) == [".before-engine", "store"]
+        raise KeyError
+    assert (tmp_path / "engine" / "file").read_text() == "old"
+
+
+def test_a_scratch_folder_of_a_dead_process_is_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / f"{SCRATCH}dead").mkdir()
+    (tmp_path / "seqloom-mine").mkdir()
+    with scratch_folder() as first, scratch_folder() as second:
+        assert sorted(names(tmp_path)) == sorted([first.name, second.name, "seqloom-mine"])
+    assert names(tmp_path) == ["seqloom-mine"]
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_folder_that_was_not_checked_before_a_kill_is_not_kept(tmp_path, old):
+    """The old one comes back; if there was none, there is none."""
+    for name in (".before-engine", "engine"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "engine" / "file").write_text("unchecked")
+    if old:
+        (tmp_path / ".before-engine" / "file").write_text("old")
+    clear_leftovers(tmp_path, re.compile("engine"))
+    assert names(tmp_path) == (["engine"] if old else [])
+    assert not old or (tmp_path / "engine" / "file").read_text() == "old"
