@@ -170,7 +170,8 @@ async def client(place: Place, turns: "itertools.cycle[str]", end: float, tally:
 
 async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, place: Place, text: str) -> tuple[int, bytes]:
     body = msgspec.json.encode({"q": text, "source": place.source, "target": place.target})
-    head = ("POST /v1/translate HTTP/1.1", "Host: x", "Content-Type: application/json", f"Content-Length: {len(body)}")
+    kind, length = "Content-Type: application/json", f"Content-Length: {len(body)}"
+    head = ("POST /v1/translate HTTP/1.1", "Host: localhost", kind, length)
     writer.write("\r\n".join((*head, "", "")).encode() + body)
     answer = await reader.readuntil(b"\r\n\r\n")
     lines = answer.decode("latin-1").split("\r\n")

@@ -16,6 +16,7 @@ def serve(
     port: int = 5000,
     api_key: str | None = None,
     insecure: bool = False,
+    allow: tuple[str, ...] = (),
     search: Annotated[SearchRequest, search_flags("serve")] = NO_OPTIONS,
     threads: int | None = None,
 ) -> None:
@@ -41,6 +42,10 @@ def serve(
         key that clients must send; the environment variable SEQLOOM_API_KEY does the same and is not visible in `ps`
     insecure
         allow clients on other machines without a key
+    allow
+        host name under which a proxy on this machine offers the server, such as translate.example.org, or the origin
+        of web pages that may ask it, such as https://example.org; can be repeated [default: only the names of this
+        machine, and its own page]
     threads
         number of engine threads [default: all cores]
 
@@ -50,10 +55,11 @@ def serve(
         seqloom serve runs/en-de runs/de-en --port 8080
         seqloom serve en-de=runs/x de-en=runs/y --beam 1
         seqloom serve runs/x --host 0.0.0.0 --api-key "a long secret"
+        seqloom serve runs/x --allow translate.example.org
     """
     still_searching = run(
         folders,
-        Address(host, port, api_key, insecure),
+        Address(host, port, api_key, insecure, allow),
         search,
         threads=threads,
         say=lambda text: print(text, file=sys.stderr, flush=True),

@@ -9,6 +9,11 @@ deepl            the DeepL protocol
 openai           the OpenAI chat protocol
 own              our own endpoints under /v1
 look_inside      /v1/explain: the explain document of a text, with what-ifs
+connection       one connection: limits of size, pace and number
+limits           the limits of everything, and the client they are counted by
+uploads          bodies that are being received
+quiet_log        a log that clients cannot fill
+allowed_hosts    host names the server answers to, and sites whose pages may ask
 endpoint         one address: key, deadline, disconnected clients
 messages         the types of requests and answers
 body             request bodies: JSON, form, multipart, query

@@ -1,6 +1,6 @@
 """The whole server as one ASGI application: the endpoints of every protocol, the web page and the common headers."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
@@ -10,12 +10,14 @@ from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seqloom.serve import deepl, libre, look_inside, openai, own
+from seqloom.serve.allowed_hosts import AllowedHosts
 from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.metrics import Measured
 from seqloom.serve.openapi import openapi
@@ -107,12 +109,22 @@ def build_app(service: Service) -> Starlette:
         middleware=[
             Middleware(partial(Measured, metrics=service.metrics, paths=paths)),
             Middleware(SafeHeaders),
+            Middleware(AllowedHosts, service.allowed),
+            *cross_site(service.allowed.origins),
         ],
         exception_handlers={Refusal: on_refusal, HTTPException: on_http_exception, Exception: on_fault},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # a redirect loses the body of a POST in some clients
     return app
+
+
+def cross_site(origins: Collection[str]) -> list[Middleware]:
+    """What browsers ask for before pages of other sites may read answers; nothing if there are no such pages."""
+    if not origins:
+        return []
+    methods = ["GET", "POST"]
+    return [Middleware(CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=["*"])]
 
 
 def respond_with(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable[Response]]:

@@ -13,28 +13,12 @@ from dataclasses import dataclass, field
 
 from seqloom.errors import SeqloomError
 from seqloom.serve.finding import Find, Found, Wanted
+from seqloom.serve.limits import Limits
 from seqloom.serve.refusal import OURS, Refusal, busy
 from seqloom.serve.worker import OneThread
 
 log = logging.getLogger("seqloom.serve")
 Measure = Callable[[int, float], None]  # texts of a batch, seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of requests, queues and waiting times. All of them are on by default."""
-
-    body: int = 1 << 20  # bytes
-    characters: int = 5_000  # of a text, counted before anything is tokenised
-    texts: int = 64  # of a request
-    queue: int = 64  # requests that wait for a model, or are being answered by it
-    requests: int = 256  # in any state: each may hold a body in memory
-    deadline: float = 30.0  # seconds until 504
-    drain: float = 10.0  # seconds that accepted requests have when the server stops
-    linger: float = 0.005  # seconds that a batch waits for more texts
-    rows: int = 64  # texts per batch with a plain search; fewer if they need more work
-    # Texts x the longest, in characters: known before anything is tokenised, and a token is one to four of them.
-    area: int = 16_384
 
 
 @dataclass(eq=False, slots=True)

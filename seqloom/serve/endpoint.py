@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from seqloom.serve.body import Fields, read_fields, read_request
+from seqloom.serve.body import check_encoding, parse_form, read_fields, read_request
+from seqloom.serve.limits import CLIENT, address_of_client
 from seqloom.serve.messages import Error, Said
 from seqloom.serve.refusal import OURS, Refusal, busy
 from seqloom.serve.service import Service
@@ -39,6 +40,7 @@ class Endpoint:
     async def respond(self, service: Service, request: Request) -> Response:
         if not service.accepting:
             raise busy("The server is shutting down.")
+        CLIENT.set(address_of_client(request, behind_proxy=bool(service.allowed.names)))
         try:
             async with asyncio.timeout(service.limits.deadline):
                 answer = await self.work(service, request)
@@ -58,32 +60,37 @@ class Endpoint:
     async def work(self, service: Service, request: Request) -> Any:
         if self.takes is None:
             return await self.handle(service, None)
+        query = parse_form(request.scope["query_string"])
+        check_encoding(request)
+        early = said_key(query, request.headers.get("authorization", ""))
+        if early:  # a wrong key is refused before the body is read
+            self.check_key(service, early)
+        body = await service.uploads.receive(request)
         if service.inside >= service.limits.requests:
-            raise busy("Too many requests are being read; try again in a second.")
+            raise busy("Too many requests are being answered; try again in a second.")
         service.inside += 1
         try:
-            return await self.answer_request(service, request, self.takes)
+            fields = await read_fields(request, query, body)
+            fields.values.update(request.path_params)
+            self.check_key(service, early or said_key(fields.values))
+            said = read_request(fields, self.takes)
+            return await while_connected(request, self.handle(service, said))
         finally:
             service.inside -= 1
 
-    async def answer_request(self, service: Service, request: Request, takes: type[Said]) -> Any:
-        fields = await read_fields(request, service.limits.body)
-        fields.values.update(request.path_params)
-        if not has_key(service, request, fields):
+    def check_key(self, service: Service, given: str) -> None:
+        """Refuse a wrong key; the comparison takes constant time."""
+        if service.key is None:
+            return
+        if not hmac.compare_digest(given.encode(errors="replace"), service.key.encode()):
             raise Refusal(self.no_key, "The api_key is missing or wrong.")
-        said = read_request(fields, takes)
-        return await while_connected(request, self.handle(service, said))
 
 
-def has_key(service: Service, request: Request, fields: Fields) -> bool:
-    """Check the key, from a header or a field; the comparison takes constant time."""
-    if service.key is None:
-        return True
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    header = key.strip() if scheme.lower() in SCHEMES else ""
-    keys = [header, *(fields.values.get(name) for name in Said.__struct_fields__)]
-    given = next((key for key in keys if isinstance(key, str) and key), "")
-    return hmac.compare_digest(given.encode(errors="replace"), service.key.encode())
+def said_key(fields: Mapping[str, Any], header: str = "") -> str:
+    """The key in a header or a field; empty if there is none."""
+    scheme, _, key = header.partition(" ")
+    keys = [key.strip() if scheme.lower() in SCHEMES else "", *map(fields.get, Said.__struct_fields__)]
+    return next((key for key in keys if isinstance(key, str) and key), "")
 
 
 async def while_connected(request: Request, work: Awaitable[Any]) -> Any:

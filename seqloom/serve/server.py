@@ -11,6 +11,8 @@ import math
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from shlex import quote
 from types import FrameType
 
@@ -18,18 +20,19 @@ import uvicorn
 
 from seqloom.errors import UsageError
 from seqloom.serve.app import build_app
+from seqloom.serve.connection import BACKLOG, Connection, most_connections
+from seqloom.serve.quiet_log import keep_logs_short
 from seqloom.serve.service import Service
-
-MOST_HEADERS = 1 << 17  # bytes: 5,000 characters in a query string take up to 60,000
 
 
 class Server(uvicorn.Server):
     def __init__(self, service: Service, on_start: Callable[[], None] = lambda: None) -> None:
+        limits = replace(service.limits, connections=most_connections(service.limits.connections))
         config = uvicorn.Config(
             build_app(service),
-            http="h11",  # it bounds the size of headers
+            http=partial(Connection, limits=limits, idle={}),  # type: ignore[arg-type]
             ws="none",
-            h11_max_incomplete_event_size=MOST_HEADERS,
+            backlog=BACKLOG,
             timeout_graceful_shutdown=math.ceil(service.limits.drain) + 2,
             log_level="warning",
             access_log=False,
@@ -37,6 +40,7 @@ class Server(uvicorn.Server):
             proxy_headers=False,
         )
         super().__init__(config)
+        keep_logs_short()
         self.service = service
         self.on_start = on_start
 
@@ -45,6 +49,15 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self.on_start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times per second, as long as the server runs: cut off clients that are too slow."""
+        if counter % 10 == 0:
+            now = self.loop.time()
+            for connection in [*self.server_state.connections]:
+                if isinstance(connection, Connection) and connection.overdue(now):
+                    connection.transport.abort()
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal stops the server; the second Ctrl-C does not wait for answers."""
@@ -62,6 +75,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.service.accepting = False
+        self.service.uploads.stop()
         asyncio.get_running_loop().call_later(self.service.limits.drain, self.service.give_up)
         await super().shutdown(sockets)
 

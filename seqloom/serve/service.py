@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
-from seqloom.serve.batcher import Batcher, Limits
+from seqloom.serve.allowed_hosts import Allowed
+from seqloom.serve.batcher import Batcher
 from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
 from seqloom.serve.languages import name_of, resolve
+from seqloom.serve.limits import Limits
 from seqloom.serve.metrics import Metrics
 from seqloom.serve.refusal import Refusal, busy
+from seqloom.serve.uploads import Uploads
 from seqloom.serve.worker import OneThread
 
 if TYPE_CHECKING:
@@ -89,9 +92,12 @@ class Service:
     metrics: Metrics = field(default_factory=Metrics)
     models: dict[tuple[str, str], Model] = field(default_factory=dict)
     accepting: bool = False
-    inside: int = 0  # requests that are being read or answered
+    allowed: Allowed = field(default_factory=Allowed)  # hosts and web pages
+    inside: int = 0  # requests that are being answered
+    uploads: Uploads = field(init=False)
 
     def __post_init__(self) -> None:
+        self.uploads = Uploads(self.limits)
         check_pairs(self.pairs)
         for pair in self.pairs:
             self.models[pair.source, pair.target] = self.make_model(pair)

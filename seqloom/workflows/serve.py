@@ -12,7 +12,8 @@ from seqloom.decode.options import SearchRequest, offered_over_http, spelled
 from seqloom.errors import UsageError
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.translator import Translator
-from seqloom.serve.batcher import Limits
+from seqloom.serve.allowed_hosts import read_allowed
+from seqloom.serve.limits import Limits
 from seqloom.serve.server import Server, address_of, check_open_to_others, greeting, listen
 from seqloom.serve.service import UNNAMED, Pair, Service
 
@@ -28,6 +29,7 @@ class Address:
     port: int = 5000
     api_key: str | None = None  # None = use that of the environment, if there is one
     insecure: bool = False
+    allow: Sequence[str] = ()  # host names of a proxy, origins of web pages
 
 
 def serve(
@@ -52,9 +54,10 @@ def serve(
             raise UsageError(f"{spelled(name)} {got}: want {range_.least} to {range_.most}")
     key = os.environ.get(KEY) if address.api_key is None else address.api_key
     check_open_to_others(address.host, key, address.insecure)
+    allowed = read_allowed(address.allow, address.host)
     with listen(address.host, address.port) as bound:
         pairs = [load_pair(folder, threads) for folder in folders]
-        service = Service(pairs, limits or Limits(), key, request)
+        service = Service(pairs, limits or Limits(), key, request, allowed=allowed)
         Server(service, lambda: say(greeting(service, address_of(bound)))).run([bound])
     return service.busy
 

@@ -1,6 +1,5 @@
 """What hostile clients send: 200 or a 4xx with one sentence, never a 5xx, and the server is the same afterwards."""
 
-import asyncio
 import gzip
 import json
 import socket
@@ -138,7 +137,7 @@ def test_a_multipart_body_of_semicolons_takes_no_longer_than_others():
     part = Q.replace(b'"q"', b'"q"; x="' + b";" * 4000) + b"x\r\n"
     started = time.process_time()
     with pytest.raises(Refusal):
-        asyncio.run(parse_multipart(part * 250 + b"--b--\r\n", "b"))
+        parse_multipart(part * 250 + b"--b--\r\n", "b")
     assert time.process_time() - started < 0.5
 
 
@@ -218,7 +217,7 @@ def talk(server, message: bytes) -> bytes:
 
 
 def test_a_huge_header_is_refused(server):
-    answer = talk(server, b"GET /health HTTP/1.1\r\nHost: x\r\nX-Big: " + b"a" * 300_000 + b"\r\n\r\n")
+    answer = talk(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Big: " + b"a" * 300_000 + b"\r\n\r\n")
     assert answer == b"" or answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
 
 
@@ -227,7 +226,7 @@ def test_a_huge_header_is_refused(server):
     [
         b"\x16\x03\x01\x02\x00\x01",
         b"GET\r\n\r\n",
-        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
         b"\0" * 1000,
     ],
     ids=["tls", "half a line", "negative length", "zeros"],
