@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constr
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs release clean
+.PHONY: help demo test test-all check docs release audit sbom licences clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,17 @@ release: $(VENV)/.installed-dev ## build wheel and source archive into dist/, an
 	@rm -rf dist
 	@$(BIN)/python -m build --outdir dist > /dev/null
 	@cd dist && wc -c *
+
+audit: $(VENV)/.installed-dev ## look up known weaknesses of every locked package (needs a network)
+	@$(BIN)/python -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip install -qq --disable-pip-version-check pip-audit
+	@$(VENV)/audit/bin/pip-audit --disable-pip --no-deps --requirement requirements-lock.txt
+
+sbom: $(VENV)/.installed-dev ## write dist/sbom.json: the bill of materials (CycloneDX)
+	@$(BIN)/python .ci/supply_chain.py sbom dist/sbom.json
+
+licences: $(VENV)/.installed-dev ## write docs/licences.md: the licences of all packages
+	@$(BIN)/python .ci/supply_chain.py licences
 
 clean: ## remove .venv, caches and built packages; keeps runs/
 	@rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
