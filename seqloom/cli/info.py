@@ -19,7 +19,8 @@ def info(folder: Path, /, *, json_: bool = False, check: bool = False) -> None:
     json_
         print one JSON object instead of text
     check
-        also translate the sentences in golden.json again and compare the outputs
+        also check every part: the SHA-256 and the numbers of the weights, the outputs for the sentences in golden.json,
+        the files of the engine, the token store and the checkpoints
 
     Examples
     --------
@@ -27,9 +28,11 @@ def info(folder: Path, /, *, json_: bool = False, check: bool = False) -> None:
         seqloom info runs/x --json
         seqloom info runs/x --check
     """
-    from seqloom.workflows.info import check_golden, describe, render
+    from seqloom.workflows.info import describe, render
 
     about = describe(folder, say=lambda message: print(message, file=sys.stderr))
     print(json.dumps(about.to_json(), ensure_ascii=False) if json_ else render(folder, about))
     if check:
-        print(f"{check_golden(folder)} golden sentences: same translations as at the end of training", file=sys.stderr)
+        from seqloom.workflows.check_folder import check_folder  # torch
+
+        print(*check_folder(folder), sep="\n", file=sys.stderr)

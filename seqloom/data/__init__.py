@@ -26,6 +26,7 @@ hold_out           chooses the pairs that are held out for validation
 prepare            opens the token store of a run, or builds it
 store              the token store: ids of all pairs in memory-mapped files
 store_builder      writes a token store in one pass
+store_checks       checks a token store: hashes of its files, ranges of its numbers
 origin             fingerprint of data, tokenizers and settings that a store was made from
 sampler            batches by token budget and length buckets: a pure function of (seed, epoch)
 batch              padded tensors and masks of one batch

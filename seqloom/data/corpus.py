@@ -159,8 +159,9 @@ def read_rows(
             spec.files[0], spec.format, spec.columns, references, spec.found[0].encoding, hashes, uses
         )  # fmt: skip
         return in_form(normalised(rows) if normalise == "nfc" else rows, spec.form)
+    running = spec.form in ONE_COLUMN  # text for language models, whose long lines are cut anyway
     sides = [
-        read_lines(file, normalise, hashes, found.encoding, found.line_end)
+        read_lines(file, normalise, hashes, found.encoding, found.line_end, fold=running)
         for file, found in zip(spec.files, spec.found, strict=True)
     ]
     if spec.format == "lines":

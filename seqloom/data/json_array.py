@@ -20,15 +20,16 @@ def array_elements(blocks: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
     blocks: the text, cut anywhere. Each row needs a line of its own: an element that begins on the line of the one
     before gets the next number.
     """
-    last = 0
-    for line, element in elements_of(blocks):
+    last, reading = 0, iter(blocks)
+    for line, element in elements_of(reading):
         last = max(line, last + 1)
         yield last, Fault(element.kind, last, element.detail) if isinstance(element, Fault) else element
+    for _ in reading:
+        pass  # what follows the array is read too: the whole file is hashed
 
 
-def elements_of(blocks: Iterable[str | Fault]) -> Iterator[tuple[int, Any]]:
+def elements_of(reading: Iterator[str | Fault]) -> Iterator[tuple[int, Any]]:
     """Yield the line on which each element begins, and the element."""
-    reading = iter(blocks)
     decoder = Elements()
     text, line, place = "", 1, 0
     opened, more = False, True

@@ -58,12 +58,14 @@ def read_lines(
     hashes: list[FileHash] | None = None,
     encoding: str = UTF8,
     line_end: str = "\n",
+    fold: bool = False,
 ) -> Iterator[str | Fault]:
     """Yield the lines without their ends, in order; `normalise` is "none" or "nfc".
 
     hashes: a list to append the file's hash to, once the last line has been read. line_end: \\r for old Macs.
+    fold: running text, where a line of megabytes may end at a blank (`Folded`).
     """
-    return chain.from_iterable(line_blocks(path, normalise, hashes, encoding, line_end))
+    return chain.from_iterable(line_blocks(path, normalise, hashes, encoding, line_end, fold))
 
 
 def whole_lines(path: Path) -> Iterator[str]:
@@ -76,10 +78,10 @@ def whole_lines(path: Path) -> Iterator[str]:
 
 
 def line_blocks(
-    path: Path, normalise: str, hashes: list[FileHash] | None, encoding: str, line_end: str
+    path: Path, normalise: str, hashes: list[FileHash] | None, encoding: str, line_end: str, fold: bool
 ) -> Iterator[Sequence[str | Fault]]:
     first_line, offset = 1, 0
-    for block in byte_blocks(path, hashes, encoding, line_end):
+    for block in byte_blocks(path, hashes, encoding, line_end, fold):
         if isinstance(block, int):
             yield [Fault(ENDLESS, first_line, f"{block:,} bytes, {LONGEST_LINE:,} are allowed")]
             first_line, offset = first_line + 1, offset + block
@@ -119,11 +121,14 @@ def decode_each(block: bytes, first_line: int, offset: int, normalise: str, enco
     return lines
 
 
-def byte_blocks(path: Path, hashes: list[FileHash] | None, encoding: str, line_end: str) -> Iterator[bytes | int]:
+def byte_blocks(
+    path: Path, hashes: list[FileHash] | None, encoding: str, line_end: str, fold: bool
+) -> Iterator[bytes | int]:
     """Yield blocks of whole lines in UTF-8; only the last may lack its \\n. Of a line that is too long: its length."""
     parts: list[bytes] = []  # joined once, so that a long line costs no more than its length
     length = 0
-    with open_text(path, hashes, encoding, line_end) as stream:
+    with open_text(path, hashes, encoding, line_end) as opened:
+        stream = Folded(opened) if fold else opened
         while chunk := stream.read(BLOCK_SIZE):
             first, last = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1
             length += first or len(chunk)
@@ -159,6 +164,21 @@ def text_blocks(path: Path, hashes: list[FileHash] | None, encoding: str, line_e
             decode(b"", final=True)
         except UnicodeDecodeError:
             yield Fault("invalid UTF-8", line, "the last character is cut off")
+
+
+class Folded:
+    """A stream in which a line that grows beyond half the limit ends at a blank, as in corpora of one line (text8)."""
+
+    def __init__(self, stream: Readable) -> None:
+        self.stream, self.length = stream, 0  # of the line so far
+
+    def read(self, size: int) -> bytes:
+        block = self.stream.read(size)
+        last = block.rfind(b"\n")
+        if last < 0 and self.length > LONGEST_LINE // 2 and (last := block.rfind(b" ")) >= 0:
+            block = block[:last] + b"\n" + block[last + 1 :]
+        self.length = len(block) - last - 1 if last >= 0 else self.length + len(block)
+        return block
 
 
 class HashingReader:
@@ -205,7 +225,7 @@ def open_text(path: Path, hashes: list[FileHash] | None, encoding: str, line_end
 
 
 @contextmanager
-def open_bytes(path: Path, hashes: list[FileHash] | None = None) -> Iterator[IO[bytes]]:
+def open_bytes(path: Path, hashes: list[FileHash] | None = None, unpack: bool = True) -> Iterator[IO[bytes]]:
     """Open a file or standard input and unpack gzip, which its first two bytes show, also without .gz in the name.
 
     hashes: a list to append the file's hash to when the block ends well; standard input has none.
@@ -213,8 +233,8 @@ def open_bytes(path: Path, hashes: list[FileHash] | None = None) -> Iterator[IO[
     check_file(path)
     try:
         with nullcontext(standard_input()) if path == STDIN else path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == GZIP  # type: ignore[attr-defined]
-            if path.suffix == ".gz" and not packed:
+            packed = unpack and raw.peek(2)[:2] == GZIP  # type: ignore[attr-defined]
+            if unpack and path.suffix == ".gz" and not packed:
                 raise DataError(
                     f"{path}: the name ends in .gz, but this is not a gzip file; rename it if it is plain text."
                 )

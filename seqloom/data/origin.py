@@ -6,19 +6,18 @@ Equal origins give equal stores, so `data_hash` identifies the data of a run.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from seqloom.config import DataConfig
 from seqloom.data.corpus import CorpusSpec
-from seqloom.data.lines import name_of
-from seqloom.errors import UsageError
-from seqloom.files.durable import hash_file
+from seqloom.data.lines import FileHash, name_of, open_bytes
+from seqloom.errors import DataError, UsageError
 from seqloom.text.sides import Tokenizers
 
 FORMAT = 1
 VOLATILE = ("name", "size", "mtime_ns")  # they show that a file was not touched; its content is what counts
-Hashes = Mapping[tuple[str, int, int], str]  # (name, size, time) -> SHA-256
 
 
 def describe_origin(
@@ -27,20 +26,15 @@ def describe_origin(
     tokenizers: Tokenizers,
     data_config: DataConfig,
     seed: int,
-    known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Describe the origin of the store that these would give.
-
-    known: an older origin. Its hashes, and those that the corpora bring along, spare reading the files once more.
-    """
-    hashes = known_hashes(known or {})
+    """Describe the origin of the store that these would give; a file is read unless its corpus brings its hash."""
     settings = {name: getattr(data_config, name) for name in ("normalise", "max_chars", "max_tokens")}
     if not valid_specs:
         settings |= {"valid_pairs": data_config.valid_pairs, "seed": seed}
     return {
         "format": FORMAT,
-        "train": [describe_corpus(spec, hashes) for spec in specs],
-        "valid": [describe_corpus(spec, hashes) for spec in valid_specs],
+        "train": [describe_corpus(spec) for spec in specs],
+        "valid": [describe_corpus(spec) for spec in valid_specs],
         "settings": settings,
         "tokenizers": tokenizers.fingerprint,
     }
@@ -57,9 +51,9 @@ def without_volatile(part: Any) -> Any:
     return [without_volatile(value) for value in part] if isinstance(part, list) else part
 
 
-def describe_corpus(spec: CorpusSpec, known: Hashes) -> dict[str, Any]:
+def describe_corpus(spec: CorpusSpec) -> dict[str, Any]:
     """Describe one corpus: its files by their hashes, and how they are read."""
-    hashes = {**known, **{(found.name, found.size, found.mtime_ns): found.sha256 for found in spec.hashes}}
+    hashes = {found.name: found for found in spec.hashes}
     return {
         "name": spec.name,
         "format": spec.format,
@@ -79,19 +73,42 @@ def describe_reading(spec: CorpusSpec) -> dict[str, Any]:
     return unusual
 
 
-def describe_file(file: Path, hashes: Hashes) -> dict[str, Any]:
-    """Describe one file; it is read only when no known hash fits its name, size and time."""
+def describe_file(file: Path, known: Mapping[str, FileHash]) -> dict[str, Any]:
+    """Describe one file; it is read unless it was hashed in this call. DataError if it has changed since."""
+    found = known.get(name_of(file.resolve())) or hash_now(file)
     try:
         now = file.stat()
-        mark = (name_of(file.resolve()), now.st_size, now.st_mtime_ns)
-        sha256 = hashes.get(mark) or hash_file(file)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
-    return dict(zip(VOLATILE, mark, strict=True)) | {"sha256": sha256}
+    if (now.st_size, now.st_mtime_ns) != (found.size, found.mtime_ns):
+        raise has_changed(file)
+    return dict(zip(VOLATILE, found, strict=False)) | {"sha256": found.sha256}
 
 
-def known_hashes(origin: Mapping[str, Any]) -> Hashes:
-    """Return the hashes in an older origin."""
-    corpora = [*origin.get("train", ()), *origin.get("valid", ())]
-    files = [file for corpus in corpora for file in corpus["files"]]
-    return {tuple(file[name] for name in VOLATILE): file["sha256"] for file in files}
+def hash_now(file: Path) -> FileHash:
+    """Hash a file that was not read yet."""
+    found: list[FileHash] = []
+    with open_bytes(file, found, unpack=False):
+        pass  # what is not read is hashed at the end
+    return found[0]
+
+
+def with_hashes(specs: Sequence[CorpusSpec]) -> list[CorpusSpec]:
+    """Return the corpora with the hashes of their files, which are read for it: size and time do not show a change."""
+    return [replace(spec, hashes=tuple(hash_now(file) for file in spec.files)) for spec in specs]
+
+
+def known_hashes(corpora: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the SHA-256 of each file of these corpora in an origin, by its name."""
+    return {file["name"]: file["sha256"] for corpus in corpora for file in corpus["files"]}
+
+
+def refuse_changed(read: Sequence[FileHash], known: Mapping[str, str]) -> None:
+    """Refuse a file that was read with other bytes than those that were checked."""
+    for found in read:
+        if known.get(found.name, found.sha256) != found.sha256:
+            raise has_changed(found.name)
+
+
+def has_changed(file: Path | str) -> DataError:
+    return DataError(f"{file}: has changed since it was checked. Wait until it is complete, then try again.")

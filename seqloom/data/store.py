@@ -58,6 +58,8 @@ class Store:
         if manifest["dtype"] not in ID_TYPES:
             raise ValueError(f"ids of type {manifest['dtype']!r}")
         self._ids = {side: self._map(f"{side}.ids", np.dtype(manifest["dtype"])) for side in SIDES}
+        if len({len(column) for column in columns.values()}) != 1:
+            raise ValueError("its columns differ in length")
 
     @classmethod
     def open(cls, folder: Path, part: str = "train") -> "Store":
@@ -73,6 +75,10 @@ class Store:
 
     def _map(self, name: str, kind: Any) -> NDArray[Any]:
         return map_file(self.folder / self.part / name, kind)
+
+    def columns_of(self, side: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return where each pair's tokens on one side begin, how many they are, and all tokens of that side."""
+        return self._starts[side], self.source_lengths if side == "source" else self.target_lengths, self._ids[side]
 
     def take(self, side: str, indices: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the ids of these pairs on one side, one after the other, and the length of each."""

@@ -5,7 +5,7 @@ Labels and tags are ids of the target's vocabulary like words; plain text has an
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, compress
 from pathlib import Path
 from typing import IO, Any
@@ -21,10 +21,12 @@ from seqloom.data.findings import UNCOUNTED
 from seqloom.data.forms import LABELS, ONE_COLUMN
 from seqloom.data.hold_out import HoldOut, Tail, none_to_hold_out
 from seqloom.data.label_checks import show_labels
-from seqloom.data.origin import data_hash
+from seqloom.data.lines import FileHash
+from seqloom.data.origin import data_hash, known_hashes, refuse_changed
 from seqloom.data.store import COLUMNS, EXCLUDED, MANIFEST, SIDES, TEXTS, map_file
 from seqloom.data.too_long import TOO_LONG, UNKNOWN, advise, cut_long, refuse_long
 from seqloom.errors import DataError
+from seqloom.files.durable import hash_file
 from seqloom.text.labels import as_written
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tags import tag_pieces
@@ -60,9 +62,10 @@ class Builder:
         """Write both parts, the list of excluded lines, and the manifest last."""
         with (self.folder / EXCLUDED).open("w", encoding="utf-8", newline="\n") as listing:
             listing.write("file\tline\treason\n")
-            accounts = {"train": self.write_part("train", specs, listing, holding_out=not valid_specs)}
+            known = {part: known_hashes(origin[part]) for part in ("train", "valid")}
+            accounts = {"train": self.write_part("train", specs, listing, known["train"], not valid_specs)}
             if valid_specs:
-                accounts["valid"] = self.write_part("valid", valid_specs, listing, holding_out=False)
+                accounts["valid"] = self.write_part("valid", valid_specs, listing, known["valid"], holding_out=False)
             else:
                 accounts["valid"] = accounts["train"]
                 self.move_held_out(self.rows, names_of(specs))
@@ -75,18 +78,25 @@ class Builder:
             "corpora": {"train": names_and_weights(specs), "valid": names_and_weights(valid_specs or specs)},
             "accounts": {part: dataclasses.asdict(account) for part, account in accounts.items()},
             "sizes": {file.relative_to(self.folder).as_posix(): file.stat().st_size for file in files},
+            "sha256": {file.relative_to(self.folder).as_posix(): hash_file(file) for file in files},
             "origin": origin,
         }
         (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), "utf-8")
 
-    def write_part(self, part: str, specs: Sequence[CorpusSpec], listing: IO[str], holding_out: bool) -> Account:
-        """Encode all pairs of these corpora; excluded lines go into the listing and the account."""
+    def write_part(
+        self, part: str, specs: Sequence[CorpusSpec], listing: IO[str], known: Mapping[str, str], holding_out: bool
+    ) -> Account:
+        """Encode all pairs of these corpora; excluded lines go into the listing and the account.
+
+        known: the SHA-256 of each file when it was checked; a file that is read otherwise now has changed.
+        """
         account = Account()
         self.rows = self.longest = 0
         with ColumnWriter(self.folder / part) as columns:
             for corpus, spec in enumerate(specs):
-                own = Account()
-                rows = checked_rows(spec, self.config, references=part == "valid")  # more columns: more right answers
+                own, hashes = Account(), list[FileHash]()
+                # in validation, more columns are more right answers
+                rows = checked_rows(spec, self.config, references=part == "valid", hashes=hashes)
                 for chunk in row_chunks(rows):
                     faults = [row for row in chunk if isinstance(row, Fault)]
                     found = [row for row in chunk if isinstance(row, Pair)]
@@ -97,6 +107,7 @@ class Builder:
                     self.keep_texts(pairs, columns if part == "valid" else None, holding_out)
                     self.done += len(chunk)
                     self.progress(self.done)
+                refuse_changed(hashes, known)
                 refuse_long(spec.name, own, self.config.max_tokens, self.longest, self.allow_loss)
                 account.add(own)
         if not account.kept:

@@ -1,6 +1,6 @@
 """Temporary files and folders: their names, who is writing them, and how those of a dead process are cleared.
 
-    .NAME.part       a file being written
+    .NAME.part       a file being written; older versions added the number of the process, also to folders
     .saving-NAME     a folder being written
     .replaced-NAME   the old folder, until the new one is in place
     .before-NAME     the old folder, until the new one has been checked; empty if there was none
@@ -22,7 +22,7 @@ from pathlib import Path
 from seqloom.files.kernel_lock import hold, is_free, open_folder
 
 FOLDER = re.compile(r"\.(saving|replaced|before|removing)-(.+)")
-FILE = re.compile(r"\.(.+)\.part")
+FILE = re.compile(r"\.(.+)\.part(-\d+)?")
 SCRATCH = ".seqloom-scratch-"
 
 

@@ -4,15 +4,17 @@ To add a type of model: a function that writes it into an empty folder, and a ro
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from seqloom.errors import ModelError
+from seqloom.files.durable import hash_file
 from seqloom.files.folders import check_new, new_folder
 from seqloom.formats.import_hugging_face import KINDS, import_public
 from seqloom.formats.import_marian import import_marian
-from seqloom.formats.public_folder import check_weights, read_json
-from seqloom.runtime.run_facts import RunFacts
+from seqloom.formats.public_folder import WEIGHTS, check_weights, read_json
+from seqloom.runtime.run_facts import RunFacts, write_facts
 
 Importer = Callable[[Path, Mapping[str, Any], Path], RunFacts]  # folder, its config.json, an empty folder to fill
 IMPORTERS: dict[str, Importer] = {**dict.fromkeys(KINDS, import_public), "marian": import_marian}
@@ -31,4 +33,6 @@ def import_model(folder: Path, out: Path) -> RunFacts:
     check_new(out)
     check_weights(folder)
     with new_folder(out) as new:
-        return IMPORTERS[name](folder, about, new)
+        facts = replace(IMPORTERS[name](folder, about, new), weights_sha256=hash_file(new / WEIGHTS))
+        write_facts(new, facts)
+    return facts

@@ -52,7 +52,7 @@ def describe_origin(pairs: CorpusSpec, config: Config) -> Origin:
     """Return everything that a tokenizer depends on: the content of the files, and settings."""
     text = {f"text.{name}": setting for name, setting in asdict(config.text).items()}
     data = {f"data.{name}": getattr(config.data, name) for name in ("normalise", "max_chars")}
-    return {"hash of the data": data_hash(describe_corpus(pairs, {}))[:12], **text, **data}
+    return {"hash of the data": data_hash(describe_corpus(pairs))[:12], **text, **data}
 
 
 def read_origin(out: Path) -> Origin:

@@ -81,7 +81,10 @@ def verified(path: Path) -> Checkpoint:
         if not is_plain_name(name):
             raise Damaged(f"{MANIFEST}: {name!r} is not the name of a file in this folder")
         check_file(path / name, record)
-    return Checkpoint(path, step, read_object(path / STATE))
+    state = read_object(path / STATE)
+    if state.get("step", step) != step:
+        raise Damaged(f"{STATE}: step {state['step']!r:.40} does not belong to this folder")
+    return Checkpoint(path, step, state)
 
 
 def read_object(file: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.config import FAMILIES, Config, build_config, read_toml
 from seqloom.errors import ModelError, UsageError, did_you_mean
+from seqloom.files.durable import hash_file
 from seqloom.files.reading import STATE, read_json
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
 from seqloom.runtime.checkpoints import list_checkpoints, newest_checkpoint, step_name
@@ -151,6 +152,7 @@ def load_model(run: RunFolder) -> "Seq2Seq":
 
     file, settings = run.weights, run.config.model
     found = read_shapes(file)
+    check_hash(run)
     # Settings cannot be trusted either: compare shapes first, because a wrong width could take all the memory.
     if settings.kind != "bag" and max(settings.layers, settings.decoder_layers) > len(found):
         raise ModelError(f"{file}: {len(found)} tensors are too few for the {settings.layers} layers of config.toml.")
@@ -168,6 +170,16 @@ def load_model(run: RunFolder) -> "Seq2Seq":
     load_weights(model, file)
     merge_adapters(model)
     return model.eval()
+
+
+def check_hash(run: RunFolder) -> None:
+    """Refuse weights that changed since they were written; a checkpoint is checked by its manifest."""
+    wanted = run.facts.weights_sha256
+    if run.checkpoint is None and wanted is not None and hash_file(run.weights) != wanted:
+        raise ModelError(
+            f"{run.weights}: its content has changed since it was written (its SHA-256 is not that in {FILE}). Copy "
+            f"the whole folder again; if you changed the weights on purpose, remove weights_sha256 from {FILE}."
+        )
 
 
 def read_golden(file: Path) -> list[dict[str, str]]:

@@ -36,12 +36,18 @@ class Graph:
             raise ModelError(f"{self.file}: ONNX Runtime cannot run it: {reason}") from None
 
 
+def read_graph(file: Path) -> bytes:
+    """Read the file of a graph; ValueError if it is not one of ours."""
+    content = read_file(file, LARGEST)
+    check_graph(content)
+    return content
+
+
 def open_graph(file: Path, threads: int) -> Graph:
     """Check a graph and load it; ValueError or an error of ONNX Runtime if it is not one of ours."""
     import onnxruntime
 
-    content = read_file(file, LARGEST)
-    check_graph(content)
+    content = read_graph(file)
     share_a_budget()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

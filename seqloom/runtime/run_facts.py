@@ -38,6 +38,7 @@ class RunFacts:
     tokens: int | None = None
     seconds: float | None = None
     weights: str | None = None  # last, best, average or imported
+    weights_sha256: str | None = None  # of model.safetensors
     valid_loss: float | None = None
     valid_scores: dict[str, float] | None = None
     limits: dict[str, float] | None = None  # what ended the run: `training.run_end`

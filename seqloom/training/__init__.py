@@ -21,6 +21,7 @@ run_parts           the parts of a run once its data is ready
 stopped_run         finishes a stopped run from its newest checkpoint
 finish              chooses the final weights and writes the model folder
 metrics_log         metrics.jsonl and TensorBoard
+tensorboard_log     the file of events that TensorBoard shows
 signals             Ctrl-C and SIGTERM: save and stop
 speed               speed of the machine and use of it
 request             one call of `seqloom train`: what the user asked for, and the same with its settings resolved

@@ -19,6 +19,7 @@ from seqloom.data.forms import LABELS
 from seqloom.data.given import GIVEN, Given, spool_given
 from seqloom.data.label_checks import compare_labels
 from seqloom.data.lines import STDIN
+from seqloom.data.origin import with_hashes
 from seqloom.data.prepare import prepare, wanted_data_hash
 from seqloom.data.spooled import spool_stdin
 from seqloom.data.store import Store
@@ -76,6 +77,7 @@ def gather_data(settled: Settled) -> tuple[Tokenizers, Store, Store]:
     if request.started:
         own = not settled.tokenizer or specs[0].form in LABELS
         tokenizers = Tokenizers.load(request.out if own else settled.tokenizer or request.out)
+        specs, valid_specs = with_hashes(specs), with_hashes(valid_specs)
         refuse_other_data(request.out, specs, valid_specs, tokenizers, config)
     else:
         specs, valid_specs, tokenizers = check_and_learn(settled)
@@ -83,7 +85,7 @@ def gather_data(settled: Settled) -> tuple[Tokenizers, Store, Store]:
     with make_progress("encoding", unit="pair", quiet=request.quiet) as progress:
         stores = prepare(
             request.out / "store", specs, tokenizers, config.data, config.train.seed, valid_specs, progress.update,
-            request.allow_loss,
+            request.allow_loss, request.tell,
         )  # fmt: skip
     request.tell(f"training: {stores[0].account.render()}")
     if stores[1].held_out:
@@ -158,7 +160,7 @@ def refuse_other_data(
     folder: Path, specs: Corpora, valid_specs: Corpora, tokenizers: Tokenizers, config: Config
 ) -> None:
     """Raise a UsageError when the run in this folder was started with other data."""
-    wanted = wanted_data_hash(folder / "store", specs, tokenizers, config.data, config.train.seed, valid_specs)
+    wanted = wanted_data_hash(specs, tokenizers, config.data, config.train.seed, valid_specs)
     check_same_data(folder, saved_data_hash(folder), wanted)
 
 

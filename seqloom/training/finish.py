@@ -14,13 +14,14 @@ from seqloom import __version__
 from seqloom.config import TASKS, Config, TrainConfig
 from seqloom.data.store import Store
 from seqloom.errors import ModelError, WriteError
-from seqloom.files.durable import replace_file
+from seqloom.files.durable import hash_file, replace_file
 from seqloom.formats.export_ctranslate2 import make_engine
 from seqloom.metrics.measures import title_of
 from seqloom.models.weights import save_weights
 from seqloom.nn.adapter import merge_adapters
 from seqloom.runtime.answering import load_answering
 from seqloom.runtime.checkpoints import FOLDER, Checkpoint, open_checkpoint, step_name
+from seqloom.runtime.folder import WEIGHTS
 from seqloom.runtime.folder_sizes import measure_folder
 from seqloom.runtime.gap_filler import GapFiller, with_a_gap
 from seqloom.runtime.run_facts import RunFacts, write_facts
@@ -66,7 +67,8 @@ def complete(
         known_facts(run, sum(p.numel() for p in model.parameters())),
         step=state.step, epoch=state.epoch, passes=round(state.epoch + state.batch / batches_per_epoch, 3),
         tokens=state.tokens, seconds=round(seconds(), 1),
-        weights=chosen.name, valid_loss=chosen.losses[chosen.name], valid_scores=state.valid_scores,
+        weights=chosen.name, weights_sha256=hash_file(out / WEIGHTS),
+        valid_loss=chosen.losses[chosen.name], valid_scores=state.valid_scores,
         limits=limits, finished=True,
     )  # fmt: skip
     write_card(out, config, facts, run.train, run.valid)
@@ -134,7 +136,7 @@ def open_good(folder: Path, steps: Sequence[int], tell: Callable[[str], None]) -
 
 def write_model(out: Path, model: nn.Module, valid: Store) -> None:
     """Write model.safetensors, and golden.json: its outputs for a few held-out sources, to be checked later."""
-    save_weights(model, out / "model.safetensors")
+    save_weights(model, out / WEIGHTS)
     sources = [pair.source for pair in valid.texts[:NUM_GOLDEN]]
     answering = load_answering([out], engine="torch")  # an engine of older weights may still lie there
     if isinstance(answering, GapFiller):

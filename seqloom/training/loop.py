@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from seqloom.config import TrainConfig
-from seqloom.errors import Interrupted, TrainingError
+from seqloom.errors import Interrupted, ModelError, TrainingError
 from seqloom.runtime.checkpoints import STATE, Checkpoint, list_checkpoints
 from seqloom.training.checkpoint import prune_checkpoints, save_checkpoint
 from seqloom.training.gradient_clipping import advise_clip_norm, scale_and_clip
@@ -52,12 +52,22 @@ class Loop:
         self.shown: dict[str, float] = {}  # what the progress line says beside the step
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        self.model.load_state_dict(checkpoint.tensors("model"))
-        load_optimizer_tensors(self.model, self.optimizer, checkpoint.tensors("optimizer"))
-        if self.task and checkpoint.has("task"):
-            self.task.restore_carried(checkpoint.tensors("task"))
+        """Continue from a checkpoint; ModelError if it is not one of this run."""
+        try:
+            self.model.load_state_dict(checkpoint.tensors("model"))
+            load_optimizer_tensors(self.model, self.optimizer, checkpoint.tensors("optimizer"))
+            if self.task and checkpoint.has("task"):
+                self.task.restore_carried(checkpoint.tensors("task"))
+        except (RuntimeError, ValueError, KeyError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise ModelError(f"{checkpoint.path}: its tensors are not those of this model: {reason}") from None
         self.state = RunState.from_json(checkpoint.state, checkpoint.path / STATE)
         self.plan = self.batches.epoch(self.state.epoch)
+        if self.state.batch >= len(self.plan):
+            raise ModelError(
+                f"{checkpoint.path / STATE}: batch = {self.state.batch:,}, but an epoch has {len(self.plan):,}. "
+                "Delete this checkpoint to continue from an older one."
+            )
         self.saved_step = self.state.step
 
     def run(self) -> str:

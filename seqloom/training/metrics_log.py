@@ -9,7 +9,6 @@ import json
 import math
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from seqloom.errors import ModelError
 from seqloom.files.durable import cannot_write, open_no_link, replace_file
 from seqloom.files.reading import LOG, parse_json, read_file
+from seqloom.training.tensorboard_log import Board
 
 
 class MetricsLog:
@@ -44,28 +44,29 @@ class MetricsLog:
             raise cannot_write(self.path, error) from error
         if self.board is not None:
             try:
-                self.mirror(event)
+                mirror(self.board, event)
             except OSError:  # a full disk: metrics.jsonl is the log that matters
+                self.board.close()
                 self.board = None
-
-    def mirror(self, event: Mapping[str, Any]) -> None:
-        kind = event.get("event", "train")
-        for name, value in event.items():
-            if name != "step" and isinstance(value, (int, float)) and not isinstance(value, bool):
-                self.board.add_scalar(f"{kind}/{name}", value, event.get("step", 0))
-        self.board.flush()  # so that a killed run can be read too
 
     def close(self) -> None:
         self.file.close()
         if self.board is not None:
-            with suppress(OSError):  # as in `write`
-                self.board.close()
+            self.board.close()
 
     def __enter__(self) -> "MetricsLog":
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def mirror(board: Board, event: Mapping[str, Any]) -> None:
+    """Write the numbers of an event for TensorBoard."""
+    kind = event.get("event", "train")
+    for name, value in event.items():
+        if name != "step" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            board.add_scalar(f"{kind}/{name}", value, event.get("step", 0))
 
 
 def cut_after(path: Path, from_step: int) -> list[dict[str, Any]]:
@@ -106,15 +107,13 @@ def finite(value: Any) -> Any:
     return value
 
 
-def open_board(folder: Path, from_step: int) -> Any:
+def open_board(folder: Path, from_step: int) -> Board | None:
     """A TensorBoard writer whose later steps of a killed run are hidden; None when tensorboard is not installed."""
     if importlib.util.find_spec("tensorboard") is None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecation warnings of its dependencies do not concern the user
         try:
-            from torch.utils.tensorboard import SummaryWriter
-
-            return SummaryWriter(str(folder), purge_step=from_step + 1)
+            return Board(folder, from_step + 1)
         except Exception:  # installed but broken: metrics.jsonl is the log that matters
             return None

@@ -65,4 +65,6 @@ def load_optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer, t
     parameters = dict(model.named_parameters())
     for key, tensor in tensors.items():
         name, _, part = key.rpartition(":")
+        if name not in parameters or tensor.numel() not in (1, parameters[name].numel()):
+            raise ValueError(f"{key} of shape {[*tensor.shape]} in the state of the optimizer")
         optimizer.state[parameters[name]][part] = tensor.to(parameters[name].device)

@@ -73,12 +73,12 @@ def train_model(run: Run, began: float, stop: StopFlag) -> RunFacts:
     machine = f"{threads} on {run.device}, {config.train.precision}"
     tell(f"{config.model.kind}: {describe_size(model, params)}, {machine}")
     loop, validation = make_loop(run, model, clock, stop, step)
-    if checkpoint:
-        loop.resume(checkpoint)
-        tell(f"continuing after step {checkpoint.step}")
-    elif run.request.budget:
-        clock.keep_free(END_IN_LOSSES * time_validation_loss(model, validation) + 3.0)
     with loop.log:
+        if checkpoint:
+            loop.resume(checkpoint)
+            tell(f"continuing after step {checkpoint.step}")
+        elif run.request.budget:
+            clock.keep_free(END_IN_LOSSES * time_validation_loss(model, validation) + 3.0)
         with loop.progress:
             reason = loop.run()
         clipping = describe_clipping(loop.state.clipped, loop.state.step, config.train.clip_norm)

@@ -60,8 +60,9 @@ class RunState:
             losses = {int(step): float(loss) for step, loss in saved["valid_losses"].items()}
             state = {**saved, "valid_losses": losses}
             msgspec.convert(state, cls)  # checks the types; the values stay as they were saved
-            if min(saved[name] for name in COUNTS if name in saved) < 0:
-                raise ValueError("a negative number")
+            counts = [saved[name] for name in COUNTS if name in saved]
+            if min(counts) < 0 or max(counts) >= 2**63 or not 0 <= saved.get("seconds", 0.0) < math.inf:
+                raise ValueError("a number that is negative or too large")
             return cls(**state)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             where = file or STATE

@@ -13,7 +13,8 @@ generate       generates text from a prompt
 chat           a dialogue, turn by turn
 explain        explains what models do with a text
 doctor         checks data files
-info           describes and checks a model folder
+info           describes a model folder
+check_folder   checks every part of a model folder: weights, answers, engine, store, checkpoints
 export         writes a model in another format
 serve          serves models over HTTP
 demo           the tour on the built-in corpus

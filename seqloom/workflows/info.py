@@ -1,4 +1,4 @@
-"""seqloom info: what a model folder holds, read without torch; and whether the model still answers as it did."""
+"""seqloom info: what a model folder holds, read without torch."""
 
 import warnings
 from collections.abc import Callable
@@ -9,10 +9,9 @@ from typing import Any
 from seqloom.config import SHAPES, TASKS, Config, ModelConfig
 from seqloom.errors import ModelError
 from seqloom.models.stored_shapes import read_shapes
-from seqloom.runtime.answering import load_answering
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
 from seqloom.runtime.checkpoints import newest_checkpoint, step_name
-from seqloom.runtime.folder import WEIGHTS, read_config, read_facts, read_golden, read_tokenizers
+from seqloom.runtime.folder import WEIGHTS, read_config, read_facts, read_tokenizers
 from seqloom.runtime.folder_sizes import MAY_GO, Sizes, measure_folder
 from seqloom.runtime.run_facts import RunFacts, read_document
 
@@ -118,19 +117,3 @@ def describe_weights(about: About) -> str:
     if about.facts.finished is False:
         return f"{size}, of an earlier end of this run"
     return size if about.facts.weights is None else f"{about.facts.weights}, {size}"
-
-
-def check_golden(folder: Path) -> int:
-    """Translate the sources of golden.json; ModelError unless all come out as when training ended. Return how many."""
-    golden = read_golden(folder / "golden.json")
-    if not golden:
-        raise ModelError(f"{folder / 'golden.json'}: has no sentences, so nothing can be checked.")
-    got = load_answering([folder], engine="torch").translate([pair["source"] for pair in golden])
-    wrong = [(pair, text) for pair, text in zip(golden, got, strict=True) if text != pair["target"]]
-    if wrong:
-        pair, text = wrong[0]
-        raise ModelError(
-            f"{folder}: {len(wrong)} of {len(golden)} golden sentences came out differently, first "
-            f"{pair['source']!r}: {pair['target']!r} when trained, {text!r} now. The weights or the tokenizer changed."
-        )
-    return len(golden)

@@ -92,7 +92,7 @@ def warm_up() -> None:
     torch = importlib.import_module("torch")
     torch.optim.AdamW([torch.zeros(1)])
     with suppress(ImportError):
-        importlib.import_module("torch.utils.tensorboard")
+        importlib.import_module("tensorboard.summary.writer.record_writer")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,6 +25,7 @@ from seqloom.data.lines import Fault
 from seqloom.data.store import Store
 from seqloom.errors import DataError, ModelError, UsageError
 from seqloom.files import reading
+from seqloom.files.durable import hash_file
 from seqloom.files.folders import linked_twin
 from seqloom.files.lock import holder
 from seqloom.inside.curves import read_events
@@ -38,7 +40,8 @@ from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
 from seqloom.training.metrics_log import cut_after
 from seqloom.training.state import RunState
-from seqloom.workflows.info import check_golden, describe
+from seqloom.workflows.check_folder import check_golden
+from seqloom.workflows.info import describe
 
 DEEP = "[" * 100_000
 JSON_FILES = ["run.json", "golden.json", "tokenizer/tokenizer.json"]
@@ -377,14 +380,16 @@ def test_weights_are_finite(folder, number):
     weights = load_file(folder / "model.safetensors")
     weights[max(weights)].flat[-1] = number
     save_file(weights, folder / "model.safetensors")
+    write_facts(folder, replace(open_run(folder).facts, weights_sha256=hash_file(folder / "model.safetensors")))
     with pytest.raises(ModelError, match="not finite"):
         use(folder)
 
 
 def test_golden_sentences_must_exist(folder):
-    put(folder / "golden.json", "[]")
-    with pytest.raises(ModelError, match=r"golden\.json: has no sentences"):
-        check_golden(folder)
+    for content in ("[]", '[{"source": " ", "target": ""}]'):
+        put(folder / "golden.json", content)
+        with pytest.raises(ModelError, match=r"golden\.json: has no sentences"):
+            check_golden(folder)
 
 
 def test_info_opens_the_tokenizer_it_vouches_for(folder):

@@ -9,7 +9,8 @@ from safetensors.numpy import save_file
 from seqloom.config import dump_config, load_config
 from seqloom.errors import ModelError
 from seqloom.text.learn import learn_tokenizer
-from seqloom.workflows.info import check_golden, describe, render
+from seqloom.workflows.check_folder import check_golden
+from seqloom.workflows.info import describe, render
 
 FACTS = {
     "format": 1,

@@ -221,8 +221,9 @@ def test_candidates_are_always_whole_groups(seed):
 def test_an_unchanged_store_is_not_built_again(tmp_path, spec, monkeypatch):
     first, _ = prepare(tmp_path / "store", [spec], JOINT, CONFIG, 1)
     before = (tmp_path / "store" / "manifest.json").stat().st_mtime_ns
-    monkeypatch.setattr(origin, "hash_file", lambda file: pytest.fail("size and time are the same: no need to read"))
-    again, _ = prepare(tmp_path / "store", [spec], JOINT, CONFIG, 1)
+    (hashed,) = origin.with_hashes([spec])
+    monkeypatch.setattr(origin, "open_bytes", lambda *_: pytest.fail("hashed in this call: no need to read again"))
+    again, _ = prepare(tmp_path / "store", [hashed], JOINT, CONFIG, 1)
     assert (tmp_path / "store" / "manifest.json").stat().st_mtime_ns == before
     assert again.data_hash == first.data_hash
 
@@ -230,7 +231,7 @@ def test_an_unchanged_store_is_not_built_again(tmp_path, spec, monkeypatch):
 def rebuilt(folder, *arguments):
     """Whether `prepare` builds anew; the inode of a file tells."""
     before = (folder / "manifest.json").stat().st_ino, (folder / "manifest.json").stat().st_mtime_ns
-    wanted = wanted_data_hash(folder, *arguments)
+    wanted = wanted_data_hash(*arguments)
     train, _ = prepare(folder, *arguments)
     assert train.data_hash == wanted
     return before != ((folder / "manifest.json").stat().st_ino, (folder / "manifest.json").stat().st_mtime_ns)
@@ -270,8 +271,54 @@ def test_another_tokenizer_setting_seed_or_weight_matters(tmp_path, spec):
 
 
 def test_wanted_data_hash_touches_nothing(tmp_path, spec):
-    assert len(wanted_data_hash(tmp_path / "store", [spec], JOINT, CONFIG, 1)) == 64
+    assert len(wanted_data_hash([spec], JOINT, CONFIG, 1)) == 64
     assert not (tmp_path / "store").exists()
+
+
+def test_a_file_that_changes_after_it_was_checked_is_noticed(tmp_path, spec):
+    """Also one with the same size and time: its content is hashed again while it is encoded."""
+    file, (hashed,) = tmp_path / "pairs.tsv", origin.with_hashes([spec])
+    before, content = file.stat(), file.read_bytes()
+    file.write_bytes(content.replace(b"the cat 7\t", b"the dog 7\t"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(DataError, match=r"pairs\.tsv: has changed since it was checked"):
+        prepare(tmp_path / "store", [hashed], JOINT, CONFIG, 1)
+    assert not (tmp_path / "store").exists()
+    file.write_bytes(content + b"more\tmehr\n")
+    with pytest.raises(DataError, match=r"pairs\.tsv: has changed since it was checked"):
+        prepare(tmp_path / "store", [hashed], JOINT, CONFIG, 1)
+
+
+def test_other_content_of_the_same_size_and_time_is_other_data(tmp_path, spec):
+    file = tmp_path / "pairs.tsv"
+    first, before = wanted_data_hash([spec], JOINT, CONFIG, 1), file.stat()
+    file.write_bytes(file.read_bytes().replace(b"the cat 7\t", b"the dog 7\t"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert wanted_data_hash([spec], JOINT, CONFIG, 1) != first
+
+
+@pytest.mark.parametrize("ending", ["tsv.gz", "jsonl", "json", "csv", "en"])
+def test_files_of_every_form_are_hashed_while_they_are_encoded(tmp_path, pairs, ending):
+    rows = {
+        "tsv.gz": "\n".join("\t".join(pair) for pair in pairs),
+        "csv": "\n".join(f'"{source}","{target}"' for source, target in pairs),
+        "jsonl": "\n".join(json.dumps({"source": source, "target": target}) for source, target in pairs),
+        "json": json.dumps([{"source": source, "target": target} for source, target in pairs]),
+        "en": "\n".join(source for source, _ in pairs),
+    }
+    file, text = tmp_path / f"a.{ending}", rows[ending]
+    pack = gzip.compress if ending == "tsv.gz" else bytes
+    (tmp_path / "a.de").write_text("\n".join(target for _, target in pairs), "utf-8")
+    file.write_bytes(pack(text.encode()))
+    name = f"{file},{tmp_path / 'a.de'}" if ending == "en" else str(file)
+    (hashed,) = origin.with_hashes([CorpusSpec.parse(name)])
+    prepare(tmp_path / "store", [hashed], JOINT, CONFIG, 1)
+    before = file.stat()
+    file.write_bytes(pack(text.replace("the cat 7", "the cat 8").encode())[: before.st_size])
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    if file.stat().st_size == before.st_size:
+        with pytest.raises(DataError, match="has changed since it was checked"):
+            prepare(tmp_path / "other", [hashed], JOINT, CONFIG, 1)
 
 
 def test_a_gzip_file_gives_the_same_ids(tmp_path, pairs, spec):
