@@ -8,6 +8,8 @@ labels          labels and tags as a vocabulary
 tags            aligns tags of words with pieces of words
 written         decodes a growing output: whole characters only
 foreign         a tokenizer that came with imported weights
-shapes          which tokenizer files are accepted, and which parts imported ones may have
+shapes          which tokenizer files are accepted
+public_parts    which parts imported tokenizers may have
+charsmap        checks the table of character replacements that some imported tokenizers have
 sentencepiece   a sentencepiece tokenizer that came with imported weights
 """

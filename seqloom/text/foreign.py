@@ -16,7 +16,8 @@ import tokenizers
 
 from seqloom.errors import ModelError
 from seqloom.files.reading import parse_json
-from seqloom.text.shapes import check_known_parts, check_vocabulary
+from seqloom.text.public_parts import check_known_parts
+from seqloom.text.shapes import check_vocabulary
 from seqloom.text.tokenizer import BLANK, VISIBLE, Tokenizer, no_panic
 from seqloom.text.vocabulary import EOS, SPECIALS, UNK
 

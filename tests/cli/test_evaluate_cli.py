@@ -2,12 +2,15 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from seqloom.cli.app import main
 from seqloom.rerank.minimum_bayes_risk import rank_by_risk
+from seqloom.runtime.folder import open_run
+from seqloom.runtime.run_facts import write_facts
 from seqloom.runtime.translator import Translator
 
 METRICS = ("bleu", "chrf", "ter", "exact_match", "token_error_rate", "character_error_rate")
@@ -44,6 +47,7 @@ def other_model(tiny_model, tmp_path):
             translator.model.output.bias.flip(0) + torch.linspace(0, 9, len(translator.tokenizers.target))
         )
     save_weights(translator.model, folder / "model.safetensors")
+    write_facts(folder, replace(open_run(folder).facts, weights_sha256=None))  # not those of its training
     return folder
 
 

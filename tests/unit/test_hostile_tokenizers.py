@@ -26,7 +26,10 @@ STRANGE_PARTS = {
         DOUBLE,
         {"type": "Sequence", "normalizers": [DOUBLE] * 40},
         {"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA"},
-        {"type": "Strip", "strip_left": True, "strip_right": True},
+        {"type": "Precompiled", "precompiled_charsmap": "%%"},
+        {"type": "Precompiled", "precompiled_charsmap": None},
+        {"type": "Prepend", "prepend": "a" * 17},
+        {"type": "Prepend", "prepend": 3},
         {"type": "NoSuchThing"},
         {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""},
         {"type": "Replace", "pattern": {"String": ""}, "content": ""},
@@ -35,11 +38,16 @@ STRANGE_PARTS = {
     "pre_tokenizer": [
         {"type": "FixedLength", "length": 0},
         {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False},
+        {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated", "invert": False},
+        {"type": "Split", "pattern": {"Regex": ["(a+)+$"]}, "behavior": "Isolated", "invert": False},
+        {"type": "Split", "pattern": {"Regex": "(a+)+$", "String": " "}, "behavior": "Isolated", "invert": False},
         {"type": "Sequence", "pretokenizers": [{"type": "Whitespace"}] * 1000},
     ],
     "decoder": [
         {"type": "Sequence", "decoders": [DOUBLE] * 40},
         {"type": "Strip", "content": " ", "start": 10**9, "stop": 10**9},
+        {"type": "Strip", "content": " ", "start": 1, "stop": 1},
+        {"type": "Strip", "content": "ab", "start": 1, "stop": 0},
     ],
     "post_processor": [
         {
