@@ -55,7 +55,7 @@ def serve(folder: Path, text: str) -> str:
     from seqloom.workflows.serve import load_pair
 
     service = Service([load_pair(str(folder), threads=1)])
-    with TestClient(build_app(service)) as client:
+    with TestClient(build_app(service), base_url="http://127.0.0.1") as client:
         answer = client.post("/v1/translate", json={"q": text})
     assert answer.status_code == 200, answer.text
     return str(answer.json())
