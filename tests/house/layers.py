@@ -62,9 +62,13 @@ RULES: dict[str, tuple[set[str], str]] = {
         | {"metrics", "formats.export_ctranslate2", "vectors"},
         "the loop and what it needs; the loop itself sees no search and no metric",
     ),
+    "planning": (
+        {"errors", "config", "text.vocabulary", "data", "models.build", "tasks", "training"},
+        "what a run will need, from a sample of its data and a few of its steps; it trains nothing and writes nothing",
+    ),
     "scale": ({"errors", "files", "progress"}, "numbered chunks and workers; it knows nothing of what they compute"),
     "workflows": (
-        {"errors", "files", "config", "data", "models", "decode", "training", "scale"}
+        {"errors", "files", "config", "data", "models", "decode", "training", "scale", "planning"}
         | {"metrics", "evaluation", "explain", "inside", "runtime", "rerank", "formats", "serve", "demo"},
         "one verb per file; it connects the layers and knows no command line",
     ),
