@@ -2,6 +2,7 @@
 
 app          the table of verbs, help pages, exit codes
 train        seqloom train: train a model
+plan         seqloom plan: predict what a training run will need
 finish       seqloom finish: make a model of a stopped run
 translate    seqloom translate: translate lines
 serve        seqloom serve: serve models over HTTP

@@ -28,7 +28,7 @@ from seqloom.errors import SeqloomError, TrainingError, UsageError, did_you_mean
 
 VERBS = {
     "train": "Train a model on pairs; the same command again continues where it stopped.",
-    "plan": "Foresee what a training run will need: hours, memory, disk and traffic.",
+    "plan": "Predict what a training run will need: hours, memory, disk and traffic.",
     "finish": "Make a model from the last checkpoint of a training run that was stopped.",
     "translate": "Translate text: one output line per input line.",
     "serve": "Serve models over HTTP, for LibreTranslate, DeepL and OpenAI clients.",

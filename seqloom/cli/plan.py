@@ -28,7 +28,7 @@ def plan(
     dry_run: bool = False,
     json_: bool = False,
 ) -> None:
-    """Foresee what a training run will need: hours, memory, disk and traffic.
+    """Predict what a training run will need: hours, memory, disk and traffic.
 
     Nothing is trained or written. Of a file, a sample is read. This machine is measured for about twelve seconds with
     the model itself; with --gflops another machine is described instead, and nothing is measured. The hours include the

@@ -20,7 +20,7 @@ from seqloom.data.language_windows import Cut
 from seqloom.data.store import Store
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
-from seqloom.planning.machine import free_memory
+from seqloom.planning.machine import memory_here
 from seqloom.planning.workload import Workload
 from seqloom.tasks.api import Task
 from seqloom.tasks.build import build_task
@@ -122,11 +122,11 @@ def count_costs(work: Workload, with_weights: bool) -> tuple[Costs, nn.Module, T
 
 
 def refuse_large(needed: int, params: int) -> None:
-    free = free_memory()
-    if free is not None and needed > 0.9 * free:
+    there = memory_here()
+    if there is not None and needed > 0.9 * there:
         raise UsageError(
-            f"this model has {params:,} parameters and needs {needed / 1e9:.1f} GB of memory here; {free / 1e9:.1f} GB "
-            "are free. Describe a larger machine (--gflops, --cores), or choose a smaller model."
+            f"this model has {params:,} parameters and needs {needed / 1e9:.1f} GB of memory here; this machine "
+            f"has {there / 1e9:.1f} GB. Describe a larger machine (--gflops, --cores), or choose a smaller model."
         )
 
 

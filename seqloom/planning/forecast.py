@@ -101,7 +101,7 @@ def check_world(world: int, train: TrainConfig) -> None:
         )
 
 
-def foresee(
+def predict(
     train: TrainConfig, costs: Costs, amount: Amount, machine: Machine, world: int, budget: float | None, matmul: float
 ) -> Forecast:
     """Put the forecast together. matmul: operations per second of a bare matrix product, of all processes."""
@@ -144,7 +144,7 @@ def number_of_updates(train: TrainConfig, amount: Amount, budget: float | None, 
     if budget:
         limits["--budget"] = max(1.0, budget / seconds)
     if not limits:
-        limits["one epoch (the run ends by train.patience, which cannot be foreseen)"] = per_epoch
+        limits["one epoch (the run ends by train.patience, which cannot be predicted)"] = per_epoch
     ends = min(limits, key=lambda name: limits[name])
     return max(1, round(limits[ends])), ends
 

@@ -2,13 +2,11 @@
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from seqloom.errors import UsageError
 
 ASSUMED_MFU = 0.3  # share of a bare matrix product that training usually reaches; measured on this machine instead
 ASSUMED_BANDWIDTH = 10.0  # Gbit/s: a usual network card
-MEMORY = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,9 @@ class Machine:
         return self.nodes * (self.cores or 1) * self.gflops * 1e9 * self.mfu / world
 
 
-def free_memory() -> int | None:
-    """The bytes of memory that are free here; None where the system does not say."""
-    try:
-        rows = dict(line.split(":", 1) for line in MEMORY.read_text("utf-8").splitlines())
-        return int(rows["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        pages = getattr(os, "sysconf_names", {}).get("SC_PHYS_PAGES")
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if pages is not None else None
+def memory_here() -> int | None:
+    """The bytes of memory of this machine; None where the system does not say."""
+    names = getattr(os, "sysconf_names", {})
+    if "SC_PHYS_PAGES" not in names:
+        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

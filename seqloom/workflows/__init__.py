@@ -4,6 +4,7 @@ train          trains a model into a folder, or continues; finishes a stopped ru
 translate      translates a stream of lines
 evaluate       measures a model on a file
 score          log-probabilities of the targets of a file
+plan           predicts the hours, memory and traffic of a training run
 bulk           translates or scores a large file by several workers
 bulk_manifest  fingerprints of everything that decides the output of a bulk command
 rescore        re-ranks an n-best list

@@ -14,7 +14,7 @@ from seqloom.data.read_as import AS_FOUND, ReadAs
 from seqloom.errors import UsageError
 from seqloom.planning.costs import cells_of_pairs, cells_per_batch, count_costs, measure_steps
 from seqloom.planning.deal import PartOfStep, deal_parts
-from seqloom.planning.forecast import Amount, Forecast, check_world, foresee
+from seqloom.planning.forecast import Amount, Forecast, check_world, predict
 from seqloom.planning.machine import Machine
 from seqloom.planning.render import render, render_deal
 from seqloom.planning.workload import Workload, make_up, sample_files
@@ -84,7 +84,7 @@ class Planned:
 
 
 def plan(request: PlanRequest) -> Planned:
-    """Foresee a training run: updates, hours, memory, disk and traffic."""
+    """Predict a training run: updates, hours, memory, disk and traffic."""
     request.check()
     budget = parse_duration(request.budget) if request.budget else None
     with TemporaryDirectory(prefix="seqloom-plan-") as name:
@@ -101,7 +101,7 @@ def plan(request: PlanRequest) -> Planned:
             notes = notes_here(costs.seconds.processor / costs.seconds.all, config, request.world)
         amount = describe_amount(work, task)
         every = matmul * request.world if machine.is_here else machine.speed_of_process(1) / machine.mfu
-        forecast = foresee(config.train, costs, amount, machine, request.world, budget, every)
+        forecast = predict(config.train, costs, amount, machine, request.world, budget, every)
         about = describe(request, work, matmul, costs.seconds.updates)
         return Planned(forecast, about, tuple(notes), tuple(deal_parts(work, task, request.world)))
 

@@ -8,7 +8,7 @@ import pytest
 from seqloom.cli.app import main
 from seqloom.config import load_config
 from seqloom.planning.costs import Costs, Seconds
-from seqloom.planning.forecast import Amount, foresee
+from seqloom.planning.forecast import Amount, predict
 from seqloom.planning.machine import Machine
 from seqloom.workflows import plan as workflow
 
@@ -107,9 +107,25 @@ def test_the_time_of_an_update():
     spent = Seconds(load=1, forward=2, backward=3, update=5, updates=5, cells=100)
     costs = Costs(params=1000, flops=10, tokens=0.5, activations=1, optimizer_states=2, seconds=spent)
     amount = Amount(pairs=100, batches_per_epoch=6, cells=50, most_cells=60, valid_cells=0, ids=900)
-    found = foresee(train, costs, amount, Machine(bandwidth=1e-6), 2, None, 1.0)
+    found = predict(train, costs, amount, Machine(bandwidth=1e-6), 2, None, 1.0)
     assert found.sent == 4 * 1000 / 2 * (3 / 2 + 1)
     assert found.seconds_per_update == pytest.approx(2 * (1 + 2 + 3) / 2 + found.sent * 8 / 1e3 + 1)
     assert found.tokens_per_update == 3 * 50 * 0.5
     assert found.epochs == 10 / (6 / 3)
     assert math.isclose(found.share["waiting for other processes"] * found.seconds_per_update, 3 * 0.5, rel_tol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "hours", "share"),
+    [
+        (["--pairs", "36000000", "--lengths", "30,33", "--recipe", "vaswani2017-base", "--cores", "8"], 12, 0.26),
+        (["--pairs", "36000000", "--lengths", "30,33", "--recipe", "vaswani2017-big", "--cores", "8"], 84, 0.36),
+        (["--pairs", "12000000", "--lengths", "28,30", "--recipe", "bahdanau2015-rnnsearch50"], 111, 0.115),
+    ],
+)
+def test_the_hours_of_papers(words, hours, share, capsys):
+    """docs/how-to/plan-a-run.md: with this share of the GPUs' speed, the prediction is what the paper needed."""
+    speed = "3700" if "bahdanau2015-rnnsearch50" in words else "9500"
+    found = planned(["plan", *words, "--gflops", speed, "--mfu", str(share)], capsys)
+    assert found["total"] / 3600 == pytest.approx(hours, rel=0.05)
