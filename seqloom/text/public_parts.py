@@ -1,4 +1,4 @@
-"""Which parts an imported tokenizer may have: those of public models that neither run for ever nor make texts long.
+"""Which parts an imported tokenizer may have: those of public models that neither run without end nor make texts long.
 
 A part that replaces or splits by an expression is known by that expression: any other could take exponential time.
 """

@@ -20,6 +20,7 @@ from seqloom.data.lines import FileHash, read_lines
 from seqloom.data.origin import describe_corpus
 from seqloom.data.sample import HEAD, PIECE, PIECES, Sample, sample_of
 from seqloom.data.text_spool import TextSpool
+from seqloom.errors import DataError
 from seqloom.runtime.run_facts import RunFacts, write_facts
 from seqloom.training.data import refuse_bad_data
 from seqloom.training.run_parts import known_facts
@@ -114,7 +115,7 @@ def test_each_file_is_read_twice(pairs: str, task: str, settings: str, files: Pa
     train(",".join(names), out=recipe / "run", recipe=recipe / "empty.toml", overrides=overrides, task=task, quiet=True)
     assert opened == dict.fromkeys(pairs.split(","), 2)
     train(",".join(names), out=recipe / "run", overrides=overrides, quiet=True)
-    assert max(opened.values()) == 2, "a run that continues does not read them again"
+    assert max(opened.values()) == 3, "a run that continues hashes them: size and time do not show other content"
 
 
 def test_a_look_at_a_large_file_reaches_its_end_and_reads_little(files: Path) -> None:
@@ -181,12 +182,12 @@ def test_a_file_that_is_not_read_to_its_end_has_no_hash(files: Path) -> None:
     assert len(hashes) == 1
 
 
-def test_a_file_that_changed_after_the_pass_is_hashed_again(files: Path) -> None:
+def test_a_file_that_changed_after_the_pass_is_refused(files: Path) -> None:
     spec = CorpusSpec.parse(str(files / "pairs.tsv"))
     (report,) = refuse_bad_data([spec], None, Config(), False, lambda text: None)
     known = replace(spec, hashes=report.hashes)
-    before = describe_corpus(known, {})
+    assert describe_corpus(known) == describe_corpus(spec)
     with (files / "pairs.tsv").open("a", encoding="utf-8") as file:
         file.write("new\tneu\n")
-    assert describe_corpus(known, {})["files"] != before["files"]
-    assert describe_corpus(known, {}) == describe_corpus(spec, {})
+    with pytest.raises(DataError, match=r"pairs\.tsv: has changed since it was checked"):
+        describe_corpus(known)
