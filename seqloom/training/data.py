@@ -2,8 +2,8 @@
 
 A file is read at most twice; a run that continues reads it once, to compare its hash. The first pass
 (`check_and_learn`) makes the doctor's checks, hashes the bytes, notes the turns of a dialogue and spools the texts that
-the tokenizer learns from; the second encodes the pairs into the store (`data.prepare`). Where no recipe is given, `choose_recipe` reads up to 300,000 pairs before that. Every pair that
-is not used is accounted for.
+the tokenizer learns from; the second encodes the pairs into the store (`data.prepare`). Where no recipe is given,
+`choose_recipe` reads up to 300,000 pairs before that. Every pair that is not used is accounted for.
 """
 
 from collections.abc import Sequence
