@@ -25,6 +25,7 @@ marks            the types of these (segments and the marks in them), and plain 
 detect           language detection
 languages        language codes and names
 batcher          batches texts of many requests
+fair_queue       the queue of a model: fair shares, and who is refused when it is full
 worker           a thread for long work that the end does not wait for
 refusal          error answers
 metrics          Prometheus metrics

@@ -60,6 +60,9 @@ class Connection(H11Protocol):
         self.conn = MeasuredConnection(MOST_DRAINED * limits.body)
         self.since = self.loop.time()  # when its state changed last
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Nothing: a request that offers another protocol is answered in this one, and the log need not say so."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.idle[self] = None

@@ -18,7 +18,7 @@ from seqloom.serve.messages import (
     TranslateAnswer,
     TranslateRequest,
 )
-from seqloom.serve.refusal import Refusal
+from seqloom.serve.refusal import Refusal, busy
 from seqloom.serve.service import Service
 from seqloom.serve.translation import AUTO, Wish, check_texts, translate
 
@@ -55,6 +55,8 @@ async def list_languages(service: Service, _: None) -> list[Language]:
 
 
 async def health(service: Service, _: None) -> Health:
+    if not service.ready:
+        raise busy("A model did not answer in time and is loaded again.")
     return Health("ok")
 
 

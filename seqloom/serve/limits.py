@@ -28,6 +28,8 @@ class Limits:
     rows: int = 64  # texts per batch with a plain search; fewer if they need more work
     # Texts x the longest, in characters: known before anything is tokenised, and a token is one to four of them.
     area: int = 16_384
+    work: int = 262_144  # that one client may have waiting, in characters x searches: 16 full batches, or one request
+    stuck: float = 60.0  # that a search may take; then the model is loaded again
 
 
 CLIENT: ContextVar[str] = ContextVar("client", default="")  # of the request that the running task answers

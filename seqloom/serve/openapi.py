@@ -14,12 +14,14 @@ from seqloom.serve.service import Service
 WHY = {
     400: "Something in the request is missing, wrong or over a limit",
     401: "The key is missing or wrong",
-    403: "The key is missing or wrong, or this is switched off",
+    403: "The key is missing or wrong, this is switched off, or the host or page is not allowed",
     404: "There is no such model",
+    408: "The body did not arrive in time",
     413: "The body is too large",
     415: "The body has an unsupported media type, encoding or charset",
+    429: "This client has more work waiting than its share: try again after Retry-After seconds",
     500: "An error in the server",
-    503: "The queue is full: try again after Retry-After seconds",
+    503: "The queue is full, or a model is being loaded again: try again after Retry-After seconds",
     504: "There was no answer within the deadline",
 }
 REFERENCE = "#/components/schemas/{name}"
@@ -46,9 +48,9 @@ def openapi(service: Service, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 
 def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    statuses = {500, 503, 504, *endpoint.statuses}
+    statuses = {403, 500, 503, 504, *endpoint.statuses}
     if endpoint.takes:
-        statuses |= {400, 413, 415, endpoint.no_key}
+        statuses |= {400, 408, 413, 415, 429, endpoint.no_key}
     refusal = REFERENCE.format(name=endpoint.error.__name__)
     responses = {str(status): response(WHY[status], refusal) for status in sorted(statuses)}
     if endpoint.answer is not Error:

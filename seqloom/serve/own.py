@@ -68,12 +68,14 @@ def facts_of(model: Model, beam: int | None) -> ModelFacts:
 
 
 async def alive(service: Service, _: None) -> Health:
+    if service.stuck:
+        raise busy("A model does not answer, and loading it again did not help: restart the server.")
     return Health("ok")
 
 
 async def ready(service: Service, _: None) -> Health:
     if not service.ready:
-        raise busy("A model has stopped working.")
+        raise busy("A model did not answer in time and is loaded again.")
     return Health("ready")
 
 

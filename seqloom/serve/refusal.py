@@ -32,6 +32,11 @@ def busy(sentence: str) -> Refusal:
     return Refusal(503, sentence, {"Retry-After": RETRY_AFTER})
 
 
+def slow_down(seconds: int) -> Refusal:
+    sentence = "Slowdown: this client has more work waiting than its share; try again when some of it is done."
+    return Refusal(429, sentence, {"Retry-After": str(seconds)})
+
+
 def answer_refusal(status: int, sentence: str, headers: Mapping[str, str] | None, path: str) -> Response:
     """{"error": sentence}; the clients of DeepL look for "message", those of OpenAI for an object."""
     body: dict[str, Any] = {"error": sentence}

@@ -54,6 +54,7 @@ class Server(uvicorn.Server):
         """Ten times per second, as long as the server runs: cut off clients that are too slow."""
         if counter % 10 == 0:
             now = self.loop.time()
+            self.service.uploads.end_slow(now)
             for connection in [*self.server_state.connections]:
                 if isinstance(connection, Connection) and connection.overdue(now):
                     connection.transport.abort()

@@ -1,7 +1,8 @@
 """The served models by language pair, each with its queue and thread, and the limits of all requests."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
 from seqloom.serve.allowed_hosts import Allowed
-from seqloom.serve.batcher import Batcher
+from seqloom.serve.batcher import MOST_STUCK, Batcher
 from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
 from seqloom.serve.languages import name_of, resolve
-from seqloom.serve.limits import Limits
+from seqloom.serve.limits import CLIENT, Limits
 from seqloom.serve.metrics import Metrics
-from seqloom.serve.refusal import Refusal, busy
+from seqloom.serve.refusal import Refusal, busy, slow_down
 from seqloom.serve.uploads import Uploads
 from seqloom.serve.worker import OneThread
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from seqloom.runtime.translator import Translator
 
 MOST_EXPLAINING = 8  # requests per model: each takes up to seconds, and one runs at a time
+MOST_EXPLAINING_EACH = 4  # of one client
 UNNAMED = ("src", "tgt")  # the languages of a model whose settings do not name them
 
 
@@ -35,6 +37,7 @@ class Pair:
     target: str
     translator: "Translator"
     folder: str
+    load: "Callable[[], Translator] | None" = None  # loads it again; None = keep it whatever happens
 
 
 @dataclass(eq=False, slots=True)
@@ -46,7 +49,8 @@ class Model:
     batcher: Batcher
     reference: asyncio.Future[Any] | None = None  # the torch engine behind a fast one, loaded when needed
     explainer: OneThread = field(default_factory=lambda: OneThread("seqloom-explain"))
-    explaining: int = 0  # requests that wait for it, or are being answered
+    left: list[OneThread] = field(default_factory=list)  # threads whose explaining did not end in time
+    explaining: Counter[str] = field(default_factory=Counter)  # requests that wait for it or are answered, by client
 
     async def ask(self, texts: Sequence[str], wanted: Wanted) -> list[Found]:
         if wanted.beyond_fast_engines and self.translator.load_model is not None:
@@ -55,16 +59,30 @@ class Model:
 
     async def explain(self, text: str, **settings: Any) -> "Explained":
         """The explain document of a text, made in the thread for it; refused if too many wait."""
-        if self.explaining >= MOST_EXPLAINING:
+        client = CLIENT.get()
+        if self.explaining[client] >= MOST_EXPLAINING_EACH:
+            raise slow_down(2)
+        if self.explaining.total() >= MOST_EXPLAINING:
             raise busy(f"{MOST_EXPLAINING} texts wait to be explained; try again in a second.")
-        self.explaining += 1
+        self.explaining[client] += 1
         try:
             if self.translator.load_model is not None:
                 await self.load_reference()
             work = partial(self.translator.explain, text, strict=False, **settings)
-            return await asyncio.get_running_loop().run_in_executor(self.explainer, work)
+            return await asyncio.get_running_loop().run_in_executor(self.thread_to_explain(), work)
         finally:
-            self.explaining -= 1
+            self.explaining[client] -= 1
+            self.explaining += Counter()  # forgets clients that have none left
+
+    def thread_to_explain(self) -> OneThread:
+        """The thread that explains; one that is stuck is left behind, and if several are, there is no other."""
+        if self.explainer.seconds > self.batcher.limits.stuck:
+            if sum(worker.busy for worker in self.left) >= MOST_STUCK:
+                raise busy("Explaining takes too long at the moment; try again in a minute.")
+            self.explainer.abandon()
+            self.left = [worker for worker in (*self.left, self.explainer) if worker.busy]
+            self.explainer = OneThread("seqloom-explain")
+        return self.explainer
 
     async def load_reference(self) -> None:
         """Load the torch engine in a separate thread: it takes seconds, and other requests are answered meanwhile."""
@@ -78,7 +96,7 @@ class Model:
     def busy(self) -> bool:
         """Whether one of its threads is working."""
         loading = self.reference is not None and not self.reference.done()
-        return self.batcher.worker.busy or self.explainer.busy or loading
+        return self.batcher.busy or any(worker.busy for worker in (self.explainer, *self.left)) or loading
 
 
 @dataclass(eq=False)
@@ -112,9 +130,17 @@ class Service:
 
         cut = self.metrics.cut.labels(name)
         find: Find = make_find(pair.translator, warn=lambda message: cut.inc())
-        batcher = Batcher(find, self.limits, measure)
-        self.metrics.queue.labels(name).set_function(lambda: len(batcher.places))
-        return Model(name, pair.source, pair.target, pair.translator, batcher)
+
+        def reload() -> Find:
+            if pair.load is None:
+                return model.batcher.find
+            model.translator, model.reference = pair.load(), None
+            return make_find(model.translator, warn=lambda message: cut.inc())
+
+        batcher = Batcher(find, self.limits, measure, reload)
+        self.metrics.queue.labels(name).set_function(lambda: len(batcher.queue.places))
+        model = Model(name, pair.source, pair.target, pair.translator, batcher)
+        return model
 
     def start(self) -> None:
         for model in self.models.values():
@@ -137,8 +163,12 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        tasks = [model.batcher.task for model in self.models.values()]
-        return self.accepting and all(task is not None and not task.done() for task in tasks)
+        return self.accepting and all(model.batcher.ready for model in self.models.values())
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a model does not answer and could not be loaded again: only a new process helps."""
+        return any(model.batcher.stuck for model in self.models.values())
 
     @property
     def sources(self) -> list[str]:

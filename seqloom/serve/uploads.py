@@ -16,7 +16,7 @@ log = logging.getLogger("seqloom.serve")
 class Uploads:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.open: dict[asyncio.Timeout, str] = {}  # the address of each client, the oldest first
+        self.open: dict[asyncio.Timeout, tuple[str, float]] = {}  # address and start of each, the oldest first
         self.stopping = False
 
     async def receive(self, request: Request) -> bytes:
@@ -25,8 +25,8 @@ class Uploads:
         if len(self.open) >= self.limits.uploads:
             self.give_way()
         started = asyncio.get_running_loop().time()
-        timer = asyncio.timeout_at(started + self.limits.upload)
-        self.open[timer] = CLIENT.get()
+        timer = asyncio.timeout(None)  # set by the methods below: one look per second costs a request no timer
+        self.open[timer] = CLIENT.get(), started
         try:
             async with timer:
                 return await read_body(request, self.limits.body)
@@ -35,20 +35,29 @@ class Uploads:
         finally:
             self.open.pop(timer, None)
 
+    def end(self, timer: asyncio.Timeout) -> None:
+        del self.open[timer]
+        timer.reschedule(asyncio.get_running_loop().time())
+
     def give_way(self) -> None:
         """End the oldest upload of the client that has most of them."""
-        [(greedy, _)] = Counter(self.open.values()).most_common(1)
-        oldest = next(timer for timer, client in self.open.items() if client == greedy)
-        del self.open[oldest]
-        oldest.reschedule(asyncio.get_running_loop().time())
+        [(greedy, _)] = Counter(client for client, _ in self.open.values()).most_common(1)
+        self.end(next(timer for timer, (client, _) in self.open.items() if client == greedy))
+
+    def end_slow(self, now: float) -> None:
+        """End those that have taken too long."""
+        for timer, (_, started) in [*self.open.items()]:
+            if now - started < self.limits.upload:
+                break
+            self.end(timer)
 
     def stop(self) -> None:
         """Refuse what is still being sent, because the server stops."""
         self.stopping = True
         if self.open:
             log.warning("stopping: %d requests were still being sent and are refused with 503", len(self.open))
-        for timer in self.open:
-            timer.reschedule(asyncio.get_running_loop().time())
+        for timer in [*self.open]:
+            self.end(timer)
 
     def too_slow(self, seconds: float) -> Refusal:
         if self.stopping:

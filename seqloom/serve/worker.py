@@ -1,5 +1,6 @@
 """A thread for long work: the end of the process does not wait for it, and a stuck one can be left behind."""
 
+import ctypes
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -16,6 +17,7 @@ class OneThread(Executor):
         self.jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self.thread = Thread(target=self.work, name=name, daemon=True)
         self.since: float | None = None  # when the job that runs was begun
+        self.abandoned = False
 
     @property
     def busy(self) -> bool:
@@ -37,6 +39,14 @@ class OneThread(Executor):
     def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:
         """Let the thread end when its work is done, without waiting for it."""
         self.jobs.put(None)
+
+    def abandon(self) -> None:
+        """Leave the thread behind. Python code in it is ended at its next step; a library cannot be stopped."""
+        self.abandoned = True
+        self.shutdown()
+        if self.busy and self.thread.ident is not None:
+            set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            set_exception(ctypes.c_ulong(self.thread.ident), ctypes.py_object(SystemExit))
 
     def work(self) -> None:
         """Do one job after the other. Whatever a job raises, a panic of a Rust library too, is its result."""

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from seqloom.config import TASKS
@@ -71,9 +72,10 @@ def load_pair(word: str, threads: int | None) -> Pair:
             f"{folder}: a language model continues a prompt and does not translate: use `seqloom generate`"
         )
     notice = logging.getLogger("seqloom.serve").warning
-    translator = Translator.load(folder, threads=threads, notice=notice)
+    load = partial(Translator.load, folder, threads=threads, notice=notice)
+    translator = load()
     data, facts = translator.config.data, translator.facts
     source, target = match.group(1, 2) if match else (data.source_lang, data.target_lang)
     if not source or not target:
         source, target = facts.get("source_lang") or UNNAMED[0], facts.get("target_lang") or UNNAMED[1]
-    return Pair(source, target, translator, word)
+    return Pair(source, target, translator, word, load)

@@ -170,10 +170,10 @@ def test_who_is_cancelled_is_never_searched():
         await asyncio.sleep(0.05)
         gone = asyncio.ensure_future(batcher.ask(["gone"] * 5, Wanted()))
         await asyncio.sleep(0)
-        assert len(batcher.places) == 2
+        assert len(batcher.queue.places) == 2
         gone.cancel()
         await asyncio.gather(first, gone, return_exceptions=True)
-        assert not batcher.places and not batcher.waiting
+        assert not batcher.queue.places and not batcher.queue.waiting
         await batcher.ask(["last"], Wanted())
 
     run(find, Limits(), scenario)
@@ -264,7 +264,7 @@ def test_a_search_with_too_few_answers_and_a_broken_measurement_still_answer():
 
 def test_taking_from_an_empty_queue_takes_nothing():
     async def scenario(batcher):
-        assert batcher.take() == []
+        assert batcher.queue.take() == []
         ask = Ask(["a"], Wanted(), asyncio.get_running_loop().create_future(), 0.0, missing=1)
         batcher.deliver([(ask, 0)], [found("A")])
         assert ask.done.done()
@@ -288,7 +288,7 @@ def test_beyond_the_queue_is_503_with_retry_after(gated, serve, eventually):
     batcher = service.models["en", "de"].batcher
     with serve(service) as running:
         waiting = [send(running, "one"), send(running, "two")]
-        eventually(lambda: len(batcher.places) == 2)
+        eventually(lambda: len(batcher.queue.places) == 2)
         answer = running.translate("three")
         assert answer.status == 503 and answer.headers["retry-after"] == "1" and "queue" in answer.error
         assert service.metrics.total_characters() == 0, "nothing has been translated yet"
@@ -318,7 +318,7 @@ def test_past_the_deadline_is_504(gated, serve, eventually):
     with serve(service) as running:
         answer = running.translate("slow")
         assert answer.status == 504 and "0.3 seconds" in answer.error
-        assert not service.models["en", "de"].batcher.places
+        assert not service.models["en", "de"].batcher.queue.places
         gate.opened.set()
         eventually(lambda: running.translate("fast").status == 200)
 
@@ -341,9 +341,9 @@ def test_a_client_that_goes_away_frees_its_place(gated, serve, eventually):
         busy = send(running, "busy")
         gate.wait_for_batch()
         gone = send(running, "gone")
-        eventually(lambda: len(batcher.places) == 2)
+        eventually(lambda: len(batcher.queue.places) == 2)
         gone.close()
-        eventually(lambda: len(batcher.places) == 1)
+        eventually(lambda: len(batcher.queue.places) == 1)
         gate.opened.set()
         busy.getresponse().read()
         busy.close()

@@ -89,6 +89,7 @@ def test_what_is_wrong_is_one_sentence(server, fields, sentence):
 
 def test_those_who_translate_do_not_wait_and_too_many_who_explain_are_refused(server, monkeypatch):
     release = threading.Event()
+    monkeypatch.setattr("seqloom.serve.service.MOST_EXPLAINING_EACH", 10)  # as if they were of several clients
     for model in server.service.models.values():
         monkeypatch.setattr(model.translator, "explain", lambda *words, **settings: release.wait(20) and Explained())
     with ThreadPoolExecutor(12) as pool:
