@@ -30,6 +30,8 @@ class AnyModel(Protocol):
 class Task:
     """Base class of all tasks: reads batches of a store by token budget; carries no state between batches."""
 
+    carries = False  # whether a batch begins with the state at the end of the one before it
+
     def know_pieces(self, pieces: Sequence[str]) -> None:
         """Takes the readable form of each source token, for tasks that need the spelling of tokens."""
 

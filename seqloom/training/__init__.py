@@ -25,7 +25,11 @@ tensorboard_log     the file of events that TensorBoard shows
 signals             Ctrl-C and SIGTERM: save and stop
 speed               speed of the machine and use of it
 request             one call of `seqloom train`: what the user asked for, and the same with its settings resolved
-world               the processes of a run, and the threads of each
+world               the processes of a run as torchrun announces them, and the threads of each
+processes           one process or several: parts of a step, gradients, clock, signals
+ordered_sum         sums the gradients of the parts of a step in their order
+follow              a run in the processes after the first
+same_everywhere     what must be equal in all processes
 run                 one training run, once its settings are resolved: prepare the data, build the model, loop, finish
 schedules           the learning rate of each step: linear warm-up to the peak, then the schedule
 tokenizers          the tokenizers of a run: learned from the texts of the checking pass, or taken from a folder

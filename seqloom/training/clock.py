@@ -22,8 +22,13 @@ class Clock:
         self.config, self.budget, self.spent, self.began = config, budget, spent, began
         self.reserve = 0.03 * budget if budget else 0.0
         self.validating = 0.0
+        self.agreed: float | None = None  # the reading that several processes go by: that of process 0
 
     def seconds(self) -> float:
+        return self.own_seconds() if self.agreed is None else self.agreed
+
+    def own_seconds(self) -> float:
+        """Read the clock of this process."""
         return self.spent + time.monotonic() - self.began
 
     def keep_free(self, seconds: float) -> None:

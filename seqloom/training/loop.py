@@ -43,7 +43,8 @@ class Loop:
         self.model, self.loss_of, self.batches = objective.model, objective.loss_of, objective.batches
         self.validate, self.task = objective.validate, objective.task
         self.folder, self.log, self.progress = around.folder, around.log, around.progress
-        self.clock, self.stop = around.clock, around.stop
+        self.clock, self.stop, self.processes = around.clock, around.stop, around.processes
+        self.processes.watch(self.model, self.task, self.clock, self.stop)
         self.optimizer = make_optimizer(self.model, config)
         self.state = RunState()
         self.plan = self.batches.epoch(0)
@@ -90,14 +91,17 @@ class Loop:
     def update(self) -> None:
         """One step: the gradients of `accumulate` batches, summed over tokens, then the optimizer's update."""
         state, config = self.state, self.config
-        nll, tokens, used = 0.0, 0, []
+        used: list[Any] = []
+        sums: list[tuple[float, int]] = []
         for part in range(config.accumulate):
-            torch.manual_seed(seed_of(config.seed, state.step, part))
             progress = self.clock.progress(state, len(self.plan))
             used.append(self.next_indices())
-            loss = self.loss_of(self.batches.load(used[-1]), progress)
-            loss.smoothed.backward()
-            nll, tokens = nll + loss.nll.item(), tokens + loss.num_tokens
+            if self.processes.computes(part):
+                sums.append(self.compute(part, used[-1], progress))
+            self.processes.add_gradients(part, config.accumulate)
+        nll, tokens = 0.0, 0
+        for part_nll, part_tokens in self.processes.end_step(sums, config.accumulate):
+            nll, tokens = nll + part_nll, tokens + part_tokens
         norm = scale_and_clip(self.model.parameters(), tokens, config.clip_norm)
         rate = learning_rate(
             config, state.step + 1, self.clock.progress(state, len(self.plan)), self.clock.budget is not None
@@ -114,6 +118,15 @@ class Loop:
         state.step += 1
         state.tokens += tokens
         self.report(nll, tokens, norm, rate)
+
+    def compute(self, part: int, indices: Any, progress: float) -> tuple[float, int]:
+        """Add the gradients of one part, a pure function of (seed, step, part); its negative log-likelihood, tokens."""
+        self.processes.take_state(part)
+        torch.manual_seed(seed_of(self.config.seed, self.state.step, part))
+        loss = self.loss_of(self.batches.load(indices), progress)
+        self.processes.hand_on_state(part, self.config.accumulate)
+        loss.smoothed.backward()
+        return loss.nll.item(), loss.num_tokens
 
     def next_indices(self) -> Any:
         """Return the next batch of the plan; the plan of an epoch is a pure function of (seed, epoch)."""
@@ -162,6 +175,7 @@ class Loop:
                 "event": "train", "step": state.step, "epoch": state.epoch, "loss": loss, "lr": rate,
                 "gradient_norm": norm, "clipped_share": state.clipped / state.step, "tokens": state.tokens,
                 "tokens_per_second": round(pace, 1), "mfu": round(mfu, 4), "seconds": round(self.clock.seconds(), 2),
+                **self.processes.figures(),
             }
         )  # fmt: skip
         self.shown = {"loss": loss, "lr": rate, "tokens_per_second": pace, "mfu": mfu}
@@ -176,7 +190,7 @@ class Loop:
         self.model.train()
         if event is None:
             return
-        seconds = time.monotonic() - began
+        seconds = self.processes.from_first(time.monotonic() - began)
         self.state.validation_due = False
         self.state.valid_losses[self.state.step] = event["loss"]
         self.state.valid_scores = event.get("scores", {})
@@ -199,6 +213,9 @@ class Loop:
         state, config = self.state, self.config
         if self.saved_step == state.step:
             return
+        self.saved_step = state.step
+        if not self.processes.first:
+            return
         began = time.monotonic()
         tensors = {
             "model": self.model.state_dict(),
@@ -207,7 +224,6 @@ class Loop:
         if self.task and (carried := self.task.carried()):
             tensors["task"] = carried
         save_checkpoint(self.folder, state.step, tensors, {**state.to_json(), "seconds": self.clock.seconds()})
-        self.saved_step = state.step
         prune_checkpoints(
             self.folder, config.keep, set(steps_to_average(self.folder, state, config)) | best_steps(state, 1)
         )
@@ -221,6 +237,7 @@ class Loop:
             )
         self.progress.finish(self.state.step, self.shown, stopped=True)
         self.save()
+        self.processes.wait()
         raise Interrupted(
             f"stopped after step {self.state.step}, saved. `seqloom finish {self.folder.parent}` makes a model of what "
             "is there. The same command continues from there.",

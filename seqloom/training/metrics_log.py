@@ -69,6 +69,19 @@ def mirror(board: Board, event: Mapping[str, Any]) -> None:
             board.add_scalar(f"{kind}/{name}", value, event.get("step", 0))
 
 
+class NoLog(MetricsLog):
+    """The log of a process that writes nothing: of several, process 0 writes it."""
+
+    def __init__(self) -> None:
+        pass
+
+    def write(self, event: Mapping[str, Any]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 def cut_after(path: Path, from_step: int) -> list[dict[str, Any]]:
     """Keep the whole lines up to that step and return them; the file is replaced whole or not at all."""
     try:

@@ -11,6 +11,7 @@ from torch import nn
 from seqloom.progress import Progress
 from seqloom.training.clock import Clock
 from seqloom.training.metrics_log import MetricsLog
+from seqloom.training.processes import ALONE, OneProcess
 from seqloom.training.signals import StopFlag
 from seqloom.training.state import RunState
 
@@ -32,6 +33,8 @@ class Batches(Protocol):
 
 class Carrier(Protocol):
     """State carried from one batch to the next besides weights and optimizer: saved with them (`tasks.api.Task`)."""
+
+    carries: bool
 
     def carried(self) -> dict[str, torch.Tensor]: ...
     def restore_carried(self, tensors: dict[str, torch.Tensor]) -> None: ...
@@ -69,3 +72,4 @@ class Surroundings:
     progress: Progress
     clock: Clock
     stop: StopFlag
+    processes: OneProcess = ALONE

@@ -12,12 +12,14 @@ from seqloom.config import TASKS, Config
 from seqloom.data.store import Store
 from seqloom.errors import UsageError
 from seqloom.models.build import build_model
+from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.inputs import count_cases, is_in_capitals, is_wordless
 from seqloom.runtime.run_facts import RunFacts
 from seqloom.tasks.api import Task
 from seqloom.tasks.build import build_task
 from seqloom.text.sides import Tokenizers
 from seqloom.text.tokenizer import Tokenizer
+from seqloom.training.processes import ALONE, OneProcess
 from seqloom.training.request import Tell, TrainRequest
 from seqloom.training.samples import SAMPLES
 from seqloom.training.speed import keep_freed_memory
@@ -46,6 +48,14 @@ def prepare_torch(config: Config) -> None:
     torch.manual_seed(seed_of(config.train.seed))
 
 
+def find_own_device(config: Config, processes: OneProcess) -> torch.device:
+    """Find the device; of several processes on a machine with GPUs, each has a GPU of its own."""
+    device = find_device(config.train.device)
+    if device.type == "cuda" and processes.world.size > 1:
+        return torch.device("cuda", torch.cuda.current_device())
+    return device
+
+
 def make_model(run: Run) -> Any:
     sizes = (len(run.tokenizers.source), len(run.tokenizers.target), run.tokenizers.joint)
     try:
@@ -62,7 +72,7 @@ def make_task(run: Run) -> Task:
     return task
 
 
-def make_validation(run: Run, model: Any, task: Task, tell: Tell) -> Validation:
+def make_validation(run: Run, model: Any, task: Task, tell: Tell, processes: OneProcess = ALONE) -> Validation:
     """Put the validation together: the loss on the validation data, and for some tasks a sample of the answers."""
     config = run.config
     glance = SAMPLES[TASKS[config.task.name].shape]
@@ -74,6 +84,7 @@ def make_validation(run: Run, model: Any, task: Task, tell: Tell) -> Validation:
         device=run.device,
         glance=glance(model, run.valid, run.tokenizers, config, run.device) if glance else None,
         tell=tell,
+        processes=processes,
     )
 
 

@@ -18,6 +18,7 @@ from seqloom.tasks.build import build_task
 from seqloom.text.labels import as_written
 from seqloom.text.sides import Tokenizers
 from seqloom.text.vocabulary import FIRST_WORD
+from seqloom.training.processes import ALONE, OneProcess
 
 MOST_AT_A_GLANCE = 500  # sentences translated per validation, greedily
 NUM_SAMPLES = 3
@@ -35,24 +36,25 @@ class Translations:
         self.target_lang, self.metrics = config.data.target_lang, TASKS[config.task.name].metrics
         self.chosen = np.arange(min(len(store), MOST_AT_A_GLANCE))
 
-    def look(self, pause: Callable[[], None] = lambda: None) -> tuple[dict[str, float], list[str]]:
-        outputs = self.translate(pause)
+    def look(
+        self, pause: Callable[[], None] = lambda: None, processes: OneProcess = ALONE
+    ) -> tuple[dict[str, float], list[str]]:
+        outputs = self.translate(pause, processes)
         references = [list(pair.targets) for pair in self.store.texts[: len(outputs)]]
         return quick_score(outputs, references, self.target_lang, self.metrics), outputs[:NUM_SAMPLES]
 
     @torch.inference_mode()
-    def translate(self, pause: Callable[[], None] = lambda: None) -> list[str]:
+    def translate(self, pause: Callable[[], None] = lambda: None, processes: OneProcess = ALONE) -> list[str]:
         """Translate the first held-out sources greedily, in their order."""
-        outputs = [""] * len(self.chosen)
+        outputs: dict[int, str] = {}
         by_length = self.chosen[np.argsort(self.store.source_lengths[self.chosen], kind="stable")]
-        for start in range(0, len(by_length), ROWS_AT_ONCE):
-            pause()
+        for _, start in processes.dealt(range(0, len(by_length), ROWS_AT_ONCE), pause):
             rows = by_length[start : start + ROWS_AT_ONCE]
             tokens, mask = pad_sources([self.store.pair_ids(row)[0] for row in rows])
             memory = self.model.encode(tokens.to(self.device), mask.to(self.device))
             for row, (best, *_) in zip(rows, search(self.model, memory, beam=1), strict=True):
-                outputs[row] = self.tokenizers.target.decode(best.ids)
-        return outputs
+                outputs[int(row)] = self.tokenizers.target.decode(best.ids)
+        return [*processes.merged(outputs).values()]
 
     def show(self, before: list[str], answers: list[str]) -> list[str]:
         """Show the same held-out pairs each time."""
@@ -68,9 +70,12 @@ class Writing:
     ) -> None:
         self.generator = Generator(model, tokenizers, config)
 
-    def look(self, pause: Callable[[], None] = lambda: None) -> tuple[dict[str, float], list[str]]:
+    def look(
+        self, pause: Callable[[], None] = lambda: None, processes: OneProcess = ALONE
+    ) -> tuple[dict[str, float], list[str]]:
         pieces = []
-        for piece in self.generator.stream(tokens=TOKENS_WRITTEN):
+        for piece in self.generator.stream(tokens=TOKENS_WRITTEN):  # every process writes the same
+            processes.agree()
             pause()
             pieces.append(piece)
         return {}, ["".join(pieces)]
@@ -92,15 +97,16 @@ class Labels:
         self.plan = self.batches.epoch(0)
 
     @torch.inference_mode()
-    def look(self, pause: Callable[[], None] = lambda: None) -> tuple[dict[str, float], list[str]]:
-        right = said = 0
-        for number in range(len(self.plan)):
-            pause()
+    def look(
+        self, pause: Callable[[], None] = lambda: None, processes: OneProcess = ALONE
+    ) -> tuple[dict[str, float], list[str]]:
+        counts: dict[int, tuple[int, int]] = {}
+        for number, _ in processes.dealt(range(len(self.plan)), pause):
             batch = self.batches.load(self.plan[number]).to(self.device)
             logits = self.model.project(self.model.hidden(batch.src, batch.src_mask)[batch.tgt_mask])
             best = logits[:, FIRST_WORD:].argmax(-1) + FIRST_WORD
-            right += int((best == batch.tgt_out[batch.tgt_mask]).sum())
-            said += len(best)
+            counts[number] = int((best == batch.tgt_out[batch.tgt_mask]).sum()), len(best)
+        right, said = (sum(column) for column in zip(*processes.merged(counts).values(), strict=True))
         return {"accuracy": 100 * right / said}, self.labeller.label([p.source for p in self.store.texts[:NUM_SAMPLES]])
 
     def show(self, before: list[str], answers: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -10,6 +11,7 @@ from types import FrameType
 SHOW_CURSOR = "\x1b[?25h"
 ERASE_LINE = "\r\x1b[2K"  # the bar, which is drawn again below the message
 NEW_LINE = "\n"
+SAME_SIGNAL = 5.0  # seconds
 
 
 class StopFlag:
@@ -34,6 +36,25 @@ class StopFlag:
         tell(f"{ERASE_LINE if draws_bars() else NEW_LINE}saving, press Ctrl-C again to leave at once\n")
 
 
+class SharedStop(StopFlag):
+    """The flag of one of several processes: true when all of them know of a signal that came to any of them.
+
+    torchrun passes the Ctrl-C of a terminal on to processes that had it from the terminal already: a second signal
+    within a few seconds is the same one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard = 0  # the signal that came to this process
+        self.since = 0.0
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.heard and time.monotonic() > self.since + SAME_SIGNAL:
+            os._exit(128 + number)
+        if not self.heard:
+            self.heard, self.since = number, time.monotonic()
+
+
 def draws_bars() -> bool:
     """Whether standard error is a terminal that shows a live bar (`seqloom.progress`)."""
     return os.isatty(2) and os.environ.get("TERM") != "dumb"
@@ -46,9 +67,9 @@ def tell(text: str) -> None:
 
 
 @contextmanager
-def stop_requested() -> Iterator[StopFlag]:
+def stop_requested(shared: bool = False) -> Iterator[StopFlag]:
     """Turn SIGINT and SIGTERM into a flag while inside; outside the main thread the flag is never set."""
-    flag = StopFlag()
+    flag = SharedStop() if shared else StopFlag()
     if threading.current_thread() is not threading.main_thread():
         yield flag
         return

@@ -10,6 +10,7 @@ from torch import nn
 from seqloom.data.store import Store
 from seqloom.metrics.measures import title_of
 from seqloom.tasks.api import Task
+from seqloom.training.processes import ALONE, OneProcess
 from seqloom.training.signals import StopFlag
 from seqloom.training.state import RunState
 
@@ -21,7 +22,7 @@ class Stopped(Exception):
 class Glance(Protocol):
     """A quick look at a model's answers: scores for the log, some of the answers, and how to show them."""
 
-    def look(self, pause: Callable[[], None]) -> tuple[dict[str, float], list[str]]: ...
+    def look(self, pause: Callable[[], None], processes: OneProcess) -> tuple[dict[str, float], list[str]]: ...
     def show(self, before: list[str], answers: list[str]) -> list[str]: ...
 
 
@@ -38,7 +39,9 @@ class Validation:
         device: torch.device,
         glance: Glance | None,
         tell: Callable[[str], None],
+        processes: OneProcess = ALONE,
     ) -> None:
+        self.processes = processes
         self.model, self.task, self.device, self.glance, self.tell = model, task, device, glance, tell
         self.batches = task.batches(store, batch_tokens, seed=0)
         self.plan = self.batches.epoch(0)
@@ -50,7 +53,7 @@ class Validation:
 
         try:
             loss = self.loss(pause)
-            scores, answers = self.glance.look(pause) if self.glance else ({}, [])
+            scores, answers = self.glance.look(pause, self.processes) if self.glance else ({}, [])
         except Stopped:
             return None
         told = "".join(f", {title_of(name)} {score:.2f}" for name, score in scores.items())
@@ -64,11 +67,13 @@ class Validation:
     @torch.inference_mode()
     def loss(self, pause: Callable[[], None] = lambda: None) -> float:
         """Return the mean -log p of the right answers on the held-out data, with the same random numbers each time."""
-        nll, tokens = 0.0, 0
+        found: dict[int, tuple[float, int]] = {}
         with torch.random.fork_rng(devices=[]):
-            for number in range(len(self.plan)):
-                pause()
+            for number, _ in self.processes.dealt(range(len(self.plan)), pause, alone=self.task.carries):
                 torch.manual_seed(number)
                 part = self.task.loss(self.model, self.batches.load(self.plan[number]).to(self.device))
-                nll, tokens = nll + part.nll.item(), tokens + part.num_tokens
+                found[number] = part.nll.item(), part.num_tokens
+        nll, tokens = 0.0, 0
+        for part_nll, part_tokens in self.processes.merged(found).values():
+            nll, tokens = nll + part_nll, tokens + part_tokens
         return nll / max(1, tokens)

@@ -4,7 +4,8 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,20 +13,23 @@ from typing import TYPE_CHECKING, Any
 from seqloom.config import TASKS
 from seqloom.data.given import named_or_given
 from seqloom.data.read_as import ReadAs
-from seqloom.errors import DataError, ModelError, UsageError, did_you_mean
+from seqloom.errors import DataError, ModelError, SeqloomError, TrainingError, UsageError, did_you_mean
 from seqloom.files.folders import nothing_left_behind
 from seqloom.files.leftovers import clear_leftovers, is_leftover
 from seqloom.files.lock import run_lock
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
-from seqloom.runtime.checkpoints import STEP_NAME
-from seqloom.runtime.folder import read_config
+from seqloom.runtime.checkpoints import STEP_NAME, list_checkpoints, step_name
+from seqloom.runtime.folder import read_config, read_facts
 from seqloom.runtime.run_facts import RunFacts
 from seqloom.training.checkpoint import last_one_kept
 from seqloom.training.clock import parse_duration
+from seqloom.training.follow import await_run
+from seqloom.training.processes import OneProcess, ProcessLost, connected
 from seqloom.training.request import Tell, TrainRequest, init_setting, tell_nothing
-from seqloom.training.run import run_training
+from seqloom.training.run import run_training, train_model
 from seqloom.training.settings import settle
 from seqloom.training.stopped_run import finish_stopped
+from seqloom.training.world import read_world
 
 if TYPE_CHECKING:
     from seqloom.runtime.answering import Answering
@@ -112,11 +116,43 @@ def train(
         quiet=quiet,
         tell=tell_nothing if quiet else tell_user,
     )
+    with connected(read_world()) as processes, told_once(processes, request.out):
+        return Trained(
+            request.out, lead(request, processes, began) if processes.first else follow(request, processes, began)
+        )
+
+
+def lead(request: TrainRequest, processes: OneProcess, began: float) -> RunFacts:
+    """Train in the only process, or in the first of several."""
     refuse_other_files(request)
     refused = nothing_left_behind(request.out, (UsageError, DataError, ModelError), unless=CHECKPOINTS)
     with run_lock(request.out), last_one_kept(request.out / CHECKPOINTS), refused:
         clear_after_a_kill(request.out)
-        return Trained(request.out, run_training(settle(request), began))
+        return run_training(settle(request), began, processes)
+
+
+def follow(request: TrainRequest, processes: OneProcess, began: float) -> RunFacts:
+    """Train in a process after the first, with the data and the settings that the first prepares."""
+    run = await_run(request, processes)
+    return train_model(run, began, processes) if run else read_facts(request.out)
+
+
+@contextmanager
+def told_once(processes: OneProcess, out: Path) -> Iterator[None]:
+    """Let one process say what ended the run of all; the others end in silence."""
+    try:
+        yield
+    except SeqloomError as error:
+        if not processes.claim_word():
+            raise SystemExit(error.exit_code) from None
+        if not isinstance(error, ProcessLost):
+            raise
+        steps = list_checkpoints(out / CHECKPOINTS)
+        kept = f"The last checkpoint, {step_name(steps[-1])}, is kept." if steps else "There is no checkpoint yet."
+        raise TrainingError(
+            f"{error} {kept} The same command continues from there, with any number of processes; "
+            "`torchrun --max-restarts N` starts it again by itself."
+        ) from None
 
 
 def as_settings(overrides: Mapping[str, Any] | Sequence[str]) -> list[str]:

@@ -1,17 +1,22 @@
-"""A launcher for test_resume: starts command lines and stops them at a chosen moment. One JSON order a line, on stdin.
+"""A launcher for test_resume and test_several_processes: starts command lines and stops them at a chosen moment.
 
-Torch is imported once; each command line runs in a fork. An order:
+One JSON order a line, on stdin. Torch is imported once; each command line runs in a fork. An order:
     {"words": [...], "signal": 9, "times": 1,
      "at": "seqloom.training.loop:Loop.update", "call": 3,           stop when this is called the third time, or
      "log": ".../metrics.jsonl", "step": 7, "delay": 0.01,        stop that long after this step is in the log
-     "largest_file": 1000}                                        no file may grow beyond (a full disk)
-The answer: {"code": exit code, or minus the signal, "errors": standard error}
+     "largest_file": 1000,                                        no file may grow beyond (a full disk)
+     "other": "seqloom.training.same_everywhere:hash_of_code",    this function returns "other"
+     "world": 2, "rank": 1, "environment": {...}}                 several processes as torchrun starts them; the stop is
+                                                                  for the one of this rank, and so are these variables
+The answer: {"code": exit code, or minus the signal (of that rank), "codes": those of all, "errors": standard error}
 """
 
 import importlib
 import json
 import os
 import resource
+import signal
+import socket
 import sys
 import tempfile
 import time
@@ -24,16 +29,55 @@ from typing import Any
 
 def start(order: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        child = os.fork()
-        if not child:
-            run_child(order, errors.fileno())
+        world, rank, port = order.get("world", 1), order.get("rank", 0), free_port()
+        agent = start_store(port, errors.fileno()) if world > 1 else 0
+        children = []
+        for number in range(world):
+            children.append(os.fork())
+            if not children[-1]:
+                if world > 1:
+                    os.environ.update(torchrun_variables(number, world, port))
+                os.environ.update(order.get("environment", {}) if number == rank else {})
+                run_child(order if number == rank else {"words": order["words"]}, errors.fileno())
         if "log" in order:
-            wait_for_step(child, Path(order["log"]), order["step"])
+            wait_for_step(children[rank], Path(order["log"]), order["step"])
             time.sleep(order["delay"])
-            os.kill(child, order["signal"])
-        _, status = os.waitpid(child, 0)
+            os.kill(children[rank], order["signal"])
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        if agent:
+            os.kill(agent, signal.SIGKILL)
+            os.waitpid(agent, 0)
         errors.seek(0)
-        return {"code": os.waitstatus_to_exitcode(status), "errors": errors.read()}
+        return {"code": codes[rank], "codes": codes, "errors": errors.read()}
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def start_store(port: int, errors: int) -> int:
+    """Start what the processes meet at; with torchrun it is in a process of its own too, and outlives them."""
+    child = os.fork()
+    if not child:
+        try:
+            os.dup2(errors, 2)
+            store = importlib.import_module("torch.distributed").TCPStore("127.0.0.1", port, is_master=True)
+            while store is not None:
+                time.sleep(1)
+        finally:
+            os._exit(1)
+    return child
+
+
+def torchrun_variables(rank: int, world: int, port: int) -> dict[str, str]:
+    variables = {"RANK": rank, "WORLD_SIZE": world, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": world, "MASTER_PORT": port}
+    return {
+        "MASTER_ADDR": "127.0.0.1",
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        **{name: str(value) for name, value in variables.items()},
+    }
 
 
 def run_child(order: dict[str, Any], errors: int) -> None:
@@ -50,7 +94,11 @@ def run_child(order: dict[str, Any], errors: int) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (order["largest_file"], order["largest_file"]))
         if "at" in order:
             stop_at(order)
+        if "other" in order:
+            answer_otherwise(order["other"])
         code = main(order["words"])
+    except SystemExit as left:  # of several processes, those that leave the talking to another
+        code = int(left.code or 0)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -60,9 +108,7 @@ def run_child(order: dict[str, Any], errors: int) -> None:
 
 def stop_at(order: dict[str, Any]) -> None:
     """Put a wrapper around the named function that sends this process the signal before the chosen call."""
-    module, _, path = order["at"].partition(":")
-    *owners, name = path.split(".")
-    owner = reduce(getattr, owners, importlib.import_module(module))
+    owner, name = owner_of(order["at"])
     real = getattr(owner, name)
     calls = 0
 
@@ -75,6 +121,17 @@ def stop_at(order: dict[str, Any]) -> None:
         return real(*args, **options)
 
     setattr(owner, name, wrapper)
+
+
+def owner_of(function: str) -> tuple[Any, str]:
+    module, _, path = function.partition(":")
+    *owners, name = path.split(".")
+    return reduce(getattr, owners, importlib.import_module(module)), name
+
+
+def answer_otherwise(function: str) -> None:
+    owner, name = owner_of(function)
+    setattr(owner, name, lambda *_: "other")
 
 
 def wait_for_step(child: int, log: Path, step: int) -> None:

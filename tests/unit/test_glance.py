@@ -44,7 +44,7 @@ def test_outputs_are_scored_by_the_measure_of_the_task(
     _, valid = prepare(tmp_path / "store", [spec], tokenizers, DataConfig(), 1, [spec])
     config = load_config(None, [f"task.name={task}", "model.kind=rnn", "model.width=4", "model.layers=1"])
     look = SAMPLES["writes"](None, valid, tokenizers, config, torch.device("cpu"))
-    monkeypatch.setattr(look, "translate", lambda pause: ["k ae d", "k ae p"])
+    monkeypatch.setattr(look, "translate", lambda *_: ["k ae d", "k ae p"])
     scores, answers = look.look()
     assert (list(scores), answers) == ([name], ["k ae d", "k ae p"])
     assert scores[name] == (pytest.approx(score) if score is not None else scores[name])

@@ -1,0 +1,261 @@
+"""Training on several processes: the same weights bit for bit, killed anywhere, continued with any other number."""
+
+import hashlib
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
+
+LAST = 12
+RECIPE = f"""
+[data]
+max_tokens = 30
+valid_pairs = 20
+[text]
+tokenizer = "char"
+[model]
+layers = 1
+width = 16
+heads = 2
+dropout = 0.2
+[train]
+threads = 1
+batch_tokens = 128
+accumulate = 3
+max_steps = {LAST}
+valid_every = 5
+save_every = 3
+log_every = 1
+average = 2
+warmup = 5
+"""
+KINDS = {  # name: (task, what becomes of a pair of words, settings)
+    "rnn": ("translate", "{0}\t{1}", ("model.kind=rnn", "train.scheduled_sampling=0.3")),
+    "transformer": ("translate", "{0}\t{1}", ("model.kind=transformer", "train.precision=bfloat16")),
+    "language": ("language", "{0} {1}", ("model.kind=rnn", "model.cell=lstm", "task.window=8", "data.valid_pairs=60")),
+    "classify": ("classify", "{2}\t{0}", ("model.kind=rnn",)),
+}
+Start = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def start(environment: dict[str, str]) -> Iterator[Start]:
+    """start(words, **order) -> the answer of start_and_stop.py, where the orders are."""
+    pipe = subprocess.PIPE
+    script = Path(__file__).with_name("start_and_stop.py")
+    launcher = subprocess.Popen([sys.executable, script], stdin=pipe, stdout=pipe, encoding="utf-8", env=environment)
+    assert launcher.stdin is not None
+    assert launcher.stdout is not None
+
+    def give(words: list[str], **order: Any) -> dict[str, Any]:
+        order = {"words": words, "signal": signal.SIGKILL, **order}
+        print(json.dumps(order), file=launcher.stdin, flush=True)
+        answer: dict[str, Any] = json.loads(launcher.stdout.readline())
+        assert "Traceback" not in answer["errors"], answer["errors"]
+        return answer
+
+    with launcher:
+        yield give
+        launcher.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def words_for(tiny_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+    """words_for(kind, folder, *more): one command line, the same for any number of processes."""
+    place = tmp_path_factory.mktemp("several")
+    (place / "tiny.toml").write_text(RECIPE)
+    pairs = [line.split("\t") for line in tiny_pairs.read_text().splitlines()]
+
+    def words(kind: str, folder: Path, *more: str) -> list[str]:
+        task, shape, settings = KINDS[kind]
+        file = place / f"{kind}.tsv"
+        file.write_text("".join(f"{shape.format(*pair, 'long' if len(pair[0]) > 4 else 'short')}\n" for pair in pairs))
+        plain = ["train", str(file), "--out", str(folder), "--task", task, "--recipe", str(place / "tiny.toml")]
+        return [*plain, *(word for setting in (*settings, *more) for word in ("--set", setting))]
+
+    return words
+
+
+@pytest.fixture(scope="module")
+def whole(start: Start, words_for: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """whole(kind): the folder of a run in one process."""
+    folders: dict[str, Path] = {}
+
+    def train(kind: str) -> Path:
+        if kind not in folders:
+            folders[kind] = tmp_path_factory.mktemp(kind) / "whole"
+            done = start(words_for(kind, folders[kind]))
+            assert done["code"] == 0, done["errors"]
+        return folders[kind]
+
+    return train
+
+
+def assert_same_run(run: Path, whole: Path) -> None:
+    """The same weights bit for bit, and the same log but for its times."""
+    assert sha256(run) == sha256(whole)
+    assert timeless_log(run) == timeless_log(whole)
+    facts, wanted = (json.loads((folder / "run.json").read_text()) for folder in (run, whole))
+    assert {**facts, "seconds": 0} == {**wanted, "seconds": 0}
+    assert {path.name for path in run.iterdir()} == {path.name for path in whole.iterdir()}
+
+
+def sha256(run: Path) -> str:
+    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
+
+
+def timeless_log(run: Path) -> list[dict[str, Any]]:
+    clocked = {"seconds", "tokens_per_second", "mfu", "exchange_seconds"}
+    events = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in event.items() if name not in clocked} for event in events]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_any_number_of_processes_makes_the_same_weights(
+    kind: str, world: int, start: Start, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    """Three parts per step: two processes compute two and one of them."""
+    done = start(words_for(kind, tmp_path / "run"), world=world)
+    assert done["codes"] == [0] * world, done["errors"]
+    assert done["errors"].count("training ends after step") == 1  # one process talks
+    assert_same_run(tmp_path / "run", whole(kind))
+
+
+def test_two_processes_killed_twice(start: Start, words_for: Any, whole: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    log = str(run / "metrics.jsonl")
+    for rank, step in ((1, 4), (0, 8)):
+        died = start(words_for("rnn", run), world=2, rank=rank, log=log, step=step, delay=0.01)
+        assert died["code"] == -signal.SIGKILL, died["errors"]
+        assert died["codes"][1 - rank] == 5, died["errors"]
+        assert "lost the others: one has ended" in died["errors"]
+        assert "is kept. The same command continues from there, with any number of processes" in died["errors"]
+    done = start(words_for("rnn", run), world=2)
+    assert done["codes"] == [0, 0], done["errors"]
+    assert_same_run(run, whole("rnn"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_at_random_moments_and_continued_with_other_numbers(
+    kind: str, start: Start, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    """1 -> 3 -> 2 -> 1 -> 3 -> 2 processes, one of them killed each time: 24 kills over all kinds."""
+    run = tmp_path / "run"
+    draw = random.Random(kind)
+    steps = sorted(draw.sample(range(1, LAST - 1), 6))
+    for world, step in zip((1, 3, 2) * 2, steps, strict=True):
+        order = {"log": str(run / "metrics.jsonl"), "step": step, "delay": draw.uniform(0, 0.05)}
+        died = start(words_for(kind, run), world=world, rank=draw.randrange(world), **order)
+        assert died["code"] == -signal.SIGKILL, died["errors"]
+    done = start(words_for(kind, run), world=2)
+    assert done["codes"] == [0, 0], done["errors"]
+    assert_same_run(run, whole(kind))
+
+
+def test_a_signal_to_any_process_stops_all_with_one_checkpoint(
+    start: Start, words_for: Any, whole: Any, tmp_path: Path
+) -> None:
+    """torchrun passes a Ctrl-C on to processes that had it already: the second one must not end them at once."""
+    run = tmp_path / "run"
+    stopped = start(
+        words_for("rnn", run), world=2, rank=1, at="seqloom.training.loop:Loop.update", call=5, signal=signal.SIGINT,
+        times=2,
+    )  # fmt: skip
+    assert stopped["codes"] == [130, 130], stopped["errors"]
+    assert stopped["errors"].count("stopped after step 5, saved.") == 1
+    assert (run / "checkpoints" / "step-00000005").is_dir()
+    done = start(words_for("rnn", run), world=1)
+    assert done["code"] == 0, done["errors"]
+    assert_same_run(run, whole("rnn"))
+    again = start(words_for("rnn", run), world=2)
+    assert again["codes"] == [0, 0], again["errors"]
+    assert again["errors"].count(f"finished at step {LAST}; nothing to do") == 1
+
+
+def test_more_processes_than_parts_are_refused(start: Start, words_for: Any, tmp_path: Path) -> None:
+    refused = start(words_for("rnn", tmp_path / "run", "train.accumulate=1"), world=2)
+    assert refused["codes"] == [2, 5], refused["errors"]
+    assert "lost the others" not in refused["errors"]
+    assert refused["errors"].count("2 processes, but a step has only 1 to share out (train.accumulate = 1)") == 1
+    assert "--set train.accumulate=2; --set train.batch_tokens=64 as well" in refused["errors"]
+    assert not (tmp_path / "run").exists()
+
+
+def test_half_a_rank_environment_is_refused(start: Start, words_for: Any, tmp_path: Path) -> None:
+    refused = start(words_for("rnn", tmp_path / "run"), environment={"RANK": "0"})
+    assert refused["code"] == 2
+    assert "WORLD_SIZE and MASTER_ADDR and MASTER_PORT are not set" in refused["errors"]
+
+
+def test_a_process_with_other_code_is_refused(start: Start, words_for: Any, tmp_path: Path) -> None:
+    """The other program is one that describes itself in another way."""
+    words = words_for("rnn", tmp_path / "run")
+    refused = start(words, world=2, rank=1, other="seqloom.training.same_everywhere:hash_of_code")
+    assert refused["codes"] == [2, 2], refused["errors"]
+    assert refused["errors"].count("process 1 on") == 1
+    assert "differs from process 0" in refused["errors"]
+    assert "  code of seqloom: " in refused["errors"]
+    assert " there, other here" in refused["errors"]
+
+
+def test_a_process_with_other_data_is_refused(start: Start, words_for: Any, tmp_path: Path) -> None:
+    words = words_for("rnn", tmp_path / "run")
+    refused = start(words, world=2, rank=1, other="seqloom.training.same_everywhere:hash_file")
+    assert refused["codes"] == [2, 2], refused["errors"]
+    assert "  content of rnn.tsv: " in refused["errors"]
+
+
+def test_a_full_disk_in_process_0_ends_all_with_its_sentence(start: Start, words_for: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    full = start(words_for("rnn", run), world=2, largest_file=20_000)
+    assert full["codes"] == [5, 5], full["errors"]
+    assert full["errors"].count("cannot be written: the disk is full") == 1
+    assert "lost the others" not in full["errors"]
+
+
+@pytest.mark.slow
+def test_torchrun_starts_it_and_restarts_it(
+    words_for: Any, whole: Any, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A process that is killed once is started again by torchrun, and the run ends in the same weights."""
+    run = tmp_path / "run"
+    killer = tmp_path / "killer.py"
+    killer.write_text(KILLER.format(marker=str(tmp_path / "killed")))
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--max-restarts", "2"]
+    launched = {**environment, "PYTHONWARNINGS": "ignore"}  # of torchrun itself
+    done = subprocess.run(
+        [*launch, str(killer), *words_for("rnn", run)], capture_output=True, encoding="utf-8", env=launched, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "killed").exists()
+    assert "continuing after step 3" in done.stderr
+    assert_same_run(run, whole("rnn"))
+
+
+KILLER = """
+import os, signal, sys
+from pathlib import Path
+from seqloom.cli.app import main
+from seqloom.training.loop import Loop
+
+real, marker = Loop.update, Path({marker!r})
+
+def update(loop):
+    if loop.state.step == 4 and os.environ["RANK"] == "1" and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(loop)
+
+Loop.update = update
+sys.exit(main(sys.argv[1:]))
+"""
