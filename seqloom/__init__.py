@@ -1,5 +1,6 @@
 """Seqloom trains, measures and serves sequence-to-sequence models. This is its Python API.
 
+    seqloom.load().translate("They are watching.")                # the bundled model, English to French
     seqloom.train("pairs.tsv", out="runs/x")
     seqloom.load("runs/x").translate("a sentence")
     seqloom.evaluate("runs/x", "test.tsv").scores["bleu"].score
@@ -91,8 +92,8 @@ def as_path(given: Any, name: str) -> Path:
     raise UsageError(f"{name}: want the path of a model folder, got {type(given).__name__}")
 
 
-def load(folder: str | Path, threads: int | None = None, device: str = "cpu") -> "Answering":
-    """Load the model in a run folder.
+def load(folder: str | Path = "en-fr", threads: int | None = None, device: str = "cpu") -> "Answering":
+    """Load the model in a run folder, or a bundled model by its name (`seqloom models` lists them).
 
     The task of the model decides what you get: a Translator, a Labeller (classify, tag), a GapFiller (masked) or a
     Generator (language). All of them have `translate`.
@@ -168,7 +169,9 @@ def score(
     from seqloom.runtime.scoring import score_pairs
     from seqloom.runtime.translator import Translator
 
-    translator = model if isinstance(model, Translator) else Translator.load(model, threads, engine="torch")
+    translator = (
+        model if isinstance(model, Translator) else Translator.load(as_path(model, "model"), threads, engine="torch")
+    )
     if targets is None:
         from seqloom.workflows.given_pairs import sides_of
 
@@ -220,7 +223,7 @@ def export(
     data: str | Path | Iterable[Any] | None = None,
     quiet: bool = False,
 ) -> Path:
-    """Write a model in another format ("ctranslate2", "hf" or "onnx") and return the folder that was written.
+    """Write a model in another format ("compact", "ctranslate2", "hf", "onnx"); return the folder that was written.
 
     Without `out` that is the fast engine inside the model folder, which `load` then uses. int8: 8-bit weights.
     shortlist: CTranslate2 may write only the N likeliest translations of each source token. data: pairs to measure

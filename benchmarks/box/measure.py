@@ -1,6 +1,6 @@
 """Measure a translator between English and French as the model card of a bundled model reports it.
 
-    SEQLOOM_DATA=... python benchmarks/box/measure.py runs/box/en-fr [--from fr] [--beam 4] [--threads 2] [-o card.json]
+    SEQLOOM_DATA=... python benchmarks/box/measure.py en-fr [--from fr] [--beam 4] [--threads 2] [-o en-fr.json]
 
 Prints BLEU and chrF of Tatoeba's dev set (one reference per line; all references of a source) and of Europarl's, with
 95 % intervals; then slices: the same sentences in a form that people type, beside their plain form, and how many
@@ -34,6 +34,7 @@ def main() -> None:
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--lines", type=int, default=0, help="only this many lines of each dev set; 0 = all")
+    parser.add_argument("--without-speed", action="store_true", help="on a machine that does other work as well")
     parser.add_argument("-o", dest="out", type=Path, help="write the figures as JSON, too")
     options = parser.parse_args()
     data = os.environ.get("SEQLOOM_DATA")
@@ -45,7 +46,10 @@ def main() -> None:
         zip(*(corpus.lines_of(Path(data) / "europarl-en-fr" / f"dev.{side}.gz") for side in ("en", "fr")), strict=True)
     )
     limit = options.lines or None
-    figures = Measure(model, options.source, options.beam).all(tatoeba[:limit], europarl[:limit])
+    measure = Measure(model, options.source, options.beam)
+    figures = measure.all(tatoeba[:limit], europarl[:limit])
+    if not options.without_speed:
+        figures["speed"] = measure.speed(measure.sources(tatoeba[:limit]))
     for name, row in figures.items():
         print(f"{name:32}", "  ".join(f"{key} {value}" for key, value in row.items() if "signature" not in key))
     if options.out:
@@ -77,7 +81,6 @@ class Measure:
             figures[f"slice: {name}"] = self.slice_of(pairs, form)
         figures["slice: over 20 words"] = self.scores([p for p in europarl if len(p[self.side].split()) > 20])
         figures["slice: up to 20 words"] = self.scores([p for p in europarl if len(p[self.side].split()) <= 20])
-        figures["speed"] = self.speed([pair[self.side] for pair in tatoeba])
         return figures
 
     def translate(self, sources: list[str], beam: int | None = None) -> list[str]:

@@ -14,12 +14,14 @@ rescore      seqloom rescore: re-rank n-best lists
 align        seqloom align: word alignments
 explain      seqloom explain: look inside a model
 doctor       seqloom doctor: check a data file
+models       seqloom models: list the bundled models
+compare      seqloom compare: one sentence, several generations of models
 info         seqloom info: describe a model folder
 vectors      seqloom vectors: train, query, measure and plot word vectors
-export       seqloom export: write CTranslate2, Hugging Face or ONNX
+export       seqloom export: write compact folders, CTranslate2, Hugging Face or ONNX
 import_      seqloom import: read public weights
 ladder       seqloom ladder: train and compare the lineage of models
 recipes      seqloom recipes: list the built-in recipes
-demo         seqloom demo: train, evaluate and try a model on generated dates
+demo         seqloom demo: a tour: the bundled models, then a model trained on generated dates
 flags        groups of options that several commands share. Each is declared once and flattened into the command line
 """

@@ -40,9 +40,11 @@ VERBS = {
     "align": "Align the words of sentence pairs, using the attention of a model.",
     "explain": "Show what a model does inside with a text: attention, gates, states and more.",
     "doctor": "Check a data file and report what is wrong with it.",
+    "models": "List the bundled models: languages, size, scores, licence.",
+    "compare": "Show what models of several generations make of one sentence, side by side.",
     "info": "Show what is in a model folder.",
     "vectors": "Train, query, measure and plot word vectors.",
-    "export": "Write a model in another format: CTranslate2, Hugging Face or ONNX.",
+    "export": "Write a model in another format: compact, CTranslate2, Hugging Face or ONNX.",
     "import": "Turn a folder of public weights (Hugging Face layout) into a model folder.",
     "ladder": "Train a series of models on one corpus, from the plain RNN to the Transformer, and compare them.",
     "recipes": "List the built-in recipes and their measured results, or print one recipe.",
@@ -54,6 +56,8 @@ ABOUT = "Seqloom turns a two-column file into a trained and evaluated translatio
 
 EXAMPLES = """\
 Examples:
+    echo "They are watching." | seqloom translate
+    seqloom compare "They are watching."
     seqloom demo
     seqloom doctor pairs.tsv
     seqloom train pairs.tsv --out runs/x --budget 20m

@@ -1,4 +1,4 @@
-"""seqloom demo: train, evaluate and try a model on generated dates."""
+"""seqloom demo: a tour: the bundled models, then a model trained on generated dates."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ from pathlib import Path
 def demo(*, out: Path = Path("runs/demo"), seed: int = 1) -> None:
     """Train, evaluate and try a model in a few minutes, without data of your own.
 
-    Generates dates as people write them in English and French, trains a small recurrent model with attention that
+    Begins with the bundled models: a first translation, and four generations of models on one sentence. Then generates
+    dates as people write them in English and French, trains a small recurrent model with attention that
     translates them to ISO 8601, evaluates it on unseen dates, translates a few, and draws the attention of the model.
     Needs no network. After Ctrl-C the same command resumes; a finished model is only evaluated and shown.
 

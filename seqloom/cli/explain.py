@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 
 def explain(
-    folder: Path,
+    folder: str | None = None,
     text: str | None = None,
     /,
     *,
@@ -33,7 +33,7 @@ def explain(
     Parameters
     ----------
     folder
-        model folder, as written by `seqloom train --out`
+        model folder, as written by `seqloom train --out`, or the name of a bundled model [default: en-fr]
     text
         the text that the model reads; a text that is too long for it is cut, with a note. Only --view curves
         and --phrases work without a text
@@ -63,6 +63,7 @@ def explain(
 
     Examples
     --------
+        seqloom explain "They are watching."
         seqloom explain runs/x "a small cat sat on the mat"
         seqloom explain runs/x "a small cat" --target "un petit chat"
         seqloom explain runs/x "a small cat" --with runs/y -o page.html
@@ -74,10 +75,12 @@ def explain(
 
     from seqloom.workflows.explain import draw
     from seqloom.workflows.explain import explain as run
+    from seqloom.workflows.models import model_and_input
 
+    model, given = model_and_input(folder, text)
     document = run(
-        [folder, *with_],
-        text,
+        [model, *with_],
+        given,
         target=target,
         reference=reference,
         views=view,

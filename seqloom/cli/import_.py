@@ -7,11 +7,14 @@ from pathlib import Path
 def import_(folder: Path, /, *, out: Path) -> None:
     """Turn a folder of public weights (Hugging Face layout) into a model folder.
 
+    It also reads the recurrent model inside the package g2p_en (words to phonemes; `pip install g2p_en --no-deps`).
+
     Parameters
     ----------
     folder
         folder of a BERT or GPT-2 type model, with config.json, model.safetensors and tokenizer.json; or of a Marian
-        type model (OPUS-MT), with source.spm, target.spm and vocab.json instead of tokenizer.json
+        type model (OPUS-MT), with source.spm, target.spm and vocab.json instead of tokenizer.json; or g2p_en, for
+        the model inside that package
     out
         new model folder
 
@@ -20,6 +23,7 @@ def import_(folder: Path, /, *, out: Path) -> None:
         seqloom import opus-mt-en-de --out runs/en-de
         seqloom import minilm --out runs/minilm
         seqloom train reviews.tsv --task classify --init runs/minilm --out runs/reviews
+        seqloom import g2p_en --out runs/g2p
         seqloom import gpt2 --out runs/gpt2
         seqloom generate runs/gpt2 --prompt "Once upon a time"
     """

@@ -15,7 +15,7 @@ def info(folder: Path, /, *, json_: bool = False, check: bool = False) -> None:
     Parameters
     ----------
     folder
-        model folder, as written by `seqloom train --out`
+        model folder, as written by `seqloom train --out`, or the name of a bundled model
     json_
         print one JSON object instead of text
     check
@@ -24,6 +24,7 @@ def info(folder: Path, /, *, json_: bool = False, check: bool = False) -> None:
 
     Examples
     --------
+        seqloom info en-fr
         seqloom info runs/x
         seqloom info runs/x --json
         seqloom info runs/x --check

@@ -9,11 +9,12 @@ from seqloom.cli.flags import BULK_FLAGS, DATA_FLAGS, NO_BULK, BulkFlags
 from seqloom.cli.translate import Counter
 from seqloom.data.read_as import AS_FOUND, ReadAs
 from seqloom.errors import UsageError
+from seqloom.workflows.models import model_and_input
 
 
 def score(
-    folder: Path,
-    pairs: str,
+    folder: str,
+    pairs: str | None = None,
     /,
     *,
     with_: list[Path] | None = None,
@@ -36,7 +37,7 @@ def score(
     Parameters
     ----------
     folder
-        model folder, as written by `seqloom train --out`
+        model folder, as written by `seqloom train --out`, or the name of a bundled model; may be left out: en-fr
     pairs
         file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each also .gz), or - for standard input
     with_
@@ -50,16 +51,20 @@ def score(
 
     Examples
     --------
+        seqloom score pairs.tsv
         seqloom score runs/x pairs.tsv > scores.tsv
         seqloom score runs/x test.en,test.fr --with runs/y --json
         seqloom score runs/x pairs.tsv --per-token
         seqloom score runs/x big.tsv.gz -o scores.tsv.gz --workers 8
     """
     bulk.check()
+    model, given = model_and_input(folder, pairs)
+    if given is None:
+        raise UsageError(f"score {folder}: name the file of pairs, too: seqloom score {folder} pairs.tsv")
     if bulk.out is not None:
         if json_:
             raise UsageError("--json and --out: --out writes rows; give only one of them")
-        score_bulk([folder, *(with_ or ())], pairs, per_token, reading, threads, bulk)
+        score_bulk([model, *(with_ or ())], given, per_token, reading, threads, bulk)
         return
     from seqloom.workflows.score import Scored
     from seqloom.workflows.score import score as run
@@ -67,8 +72,8 @@ def score(
     rows: list[Scored] = []
     counter = Counter(silent=(sys.stdout.isatty() and not json_) or not sys.stderr.isatty())
     summary = run(
-        [folder, *(with_ or ())],
-        pairs,
+        [model, *(with_ or ())],
+        given,
         rows.append if json_ else lambda scored: print(scored.render()),
         per_token=per_token,
         columns=reading,

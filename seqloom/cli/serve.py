@@ -26,14 +26,15 @@ def serve(
     scores and alignments, is under /v1. A web page for translating is at /, the OpenAPI document at /openapi.json, and
     Prometheus metrics at /metrics.
 
-    Each folder serves one pair of languages. A model whose settings do not name its languages is served as src -> tgt;
-    name them with SOURCE-TARGET=FOLDER. If you leave a search option out, the settings of each model decide.
-    SIGTERM or Ctrl-C stops the server. It first answers the requests that it has already accepted.
+    Without a folder, the bundled translators English to French and French to English are served. Each folder serves one
+    pair of languages. A model whose settings do not name its languages is served as src -> tgt; name them with SOURCE-
+    TARGET=FOLDER. If you leave a search option out, the settings of each model decide. SIGTERM or Ctrl-C stops the
+    server. It first answers the requests that it has already accepted.
 
     Parameters
     ----------
     folders
-        model folders, as written by `seqloom train --out`, or SOURCE-TARGET=FOLDER
+        model folders, as written by `seqloom train --out`, names of bundled models, or SOURCE-TARGET=FOLDER
     host
         address to listen on; an address that other machines can reach needs --api-key or --insecure
     port
@@ -51,6 +52,7 @@ def serve(
 
     Examples
     --------
+        seqloom serve
         seqloom serve runs/x
         seqloom serve runs/en-de runs/de-en --port 8080
         seqloom serve en-de=runs/x de-en=runs/y --beam 1

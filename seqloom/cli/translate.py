@@ -16,13 +16,14 @@ from seqloom.cli.flags import (
     search_flags,
 )
 from seqloom.decode.options import SearchRequest
+from seqloom.workflows.models import model_and_input
 from seqloom.workflows.translate import PrefixLines, as_texts, format_lines
 from seqloom.workflows.translate import translate as run
 
 
 def translate(
-    folder: Path,
-    file: str = "-",
+    folder: str | None = None,
+    file: str | None = None,
     /,
     *,
     search: Annotated[SearchRequest, search_flags("translate")] = NO_OPTIONS,
@@ -33,6 +34,9 @@ def translate(
     bulk: Annotated[BulkFlags, BULK_FLAGS] = NO_BULK,
 ) -> None:
     """Translate text: one output line per input line.
+
+    Without a model folder the bundled model translates from English to French; `seqloom models` lists the others, whose
+    names are used like folders.
 
     A line without a letter or digit comes back unchanged, unless at least 1 % of the training sources were such lines.
     A line that is longer than any training sentence is split and translated sentence by sentence. A model for
@@ -53,10 +57,10 @@ def translate(
     Parameters
     ----------
     folder
-        model folder, as written by `seqloom train --out`
+        model folder, as written by `seqloom train --out`, or the name of a bundled model [default: en-fr]
     file
         UTF-8 text file, may be .gz; - is standard input. If it is not a file and does not look like a file name, it is
-        the text to translate
+        the text to translate [default: -]
     prefix
         text that every output must begin with
     prefix_file
@@ -66,6 +70,10 @@ def translate(
 
     Examples
     --------
+        echo "They are watching." | seqloom translate
+        seqloom translate "They are watching."
+        seqloom translate fr-en "Ils regardent."
+        seqloom translate pronounce "hello"
         seqloom translate runs/x "a sentence"
         echo "a sentence" | seqloom translate runs/x
         seqloom translate runs/x input.txt > output.txt
@@ -79,8 +87,10 @@ def translate(
         seqloom translate runs/x big.txt -o output.txt --ray 10.0.0.1:6379
     """
     bulk.check()
+    model, given = model_and_input(folder, file)
+    file = given or "-"
     if bulk.out is not None:
-        translate_bulk([folder, *models.with_], file, search, PrefixLines(prefix, prefix_file), scores, models, bulk)
+        translate_bulk([model, *models.with_], file, search, PrefixLines(prefix, prefix_file), scores, models, bulk)
         return
     texts = as_texts(file)
     path = None if file == "-" or texts else Path(file)
@@ -91,7 +101,7 @@ def translate(
         print("Type a line to translate it; Ctrl-D ends.", file=sys.stderr)
     counter = Counter(silent=typed or sys.stdout.isatty() or not sys.stderr.isatty())
     chunks = run(
-        [folder, *models.with_],
+        [model, *models.with_],
         path,
         search,
         texts=texts,

@@ -1,13 +1,14 @@
 """Formats: models in and out, one file per format and direction.
 
+export_compact        writes a model folder with matrices in 8 bits
 export_ctranslate2    writes a CTranslate2 model
 export_hugging_face   writes a Hugging Face folder (Marian, Pegasus)
 export_onnx           writes two ONNX graphs and onnx.json
 import_hugging_face   reads BERT-type and GPT-2-type folders
+import_g2p            reads the recurrent model inside the package g2p_en
 import_marian         reads Marian-type folders (OPUS-MT)
 public_weights        names of BERT and GPT-2 tensors in our models
 hugging_face_names    names of Marian and Pegasus tensors in our Transformer
-transformer_weights   the weights of a Transformer, read without torch
 onnx_contract         the model contract as two functions that can be traced
 trace_onnx            traces those functions into ONNX graphs
 live_model            a model as JSON that a page can run: graphs, weights, tokenizers, rules of the search

@@ -11,8 +11,8 @@ from tokenizers import processors
 from seqloom.errors import UsageError
 from seqloom.files.durable import write_new
 from seqloom.formats.hugging_face_names import to_hugging_face
-from seqloom.formats.transformer_weights import TransformerWeights
 from seqloom.runtime.folder import WEIGHTS, RunFolder
+from seqloom.runtime.transformer_weights import TransformerWeights
 from seqloom.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
 TYPES = {"post": ("marian", "MarianMTModel"), "pre": ("pegasus", "PegasusForConditionalGeneration")}

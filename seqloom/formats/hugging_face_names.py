@@ -17,7 +17,7 @@ import numpy as np
 
 from seqloom.config import Config
 from seqloom.errors import ModelError
-from seqloom.formats.transformer_weights import Array, TransformerWeights
+from seqloom.runtime.transformer_weights import Array, TransformerWeights
 
 READ_VECTORS = ("W_q.weight", "W_kv.weight", "W_1.weight")  # one column per entry
 WRITE_VECTORS = ("W_o.weight", "W_o.bias", "W_2.weight", "W_2.bias")  # one row per entry

@@ -1,5 +1,7 @@
 """seqloom import: a folder of public weights becomes a model folder; its config.json says which importer reads it.
 
+The package g2p_en has no config.json; it is recognised by its weight file.
+
 To add a type of model: a function that writes it into an empty folder, and a row here.
 """
 
@@ -11,6 +13,7 @@ from typing import Any
 from seqloom.errors import ModelError
 from seqloom.files.durable import hash_file
 from seqloom.files.folders import check_new, new_folder
+from seqloom.formats.import_g2p import find_package, import_g2p, is_g2p
 from seqloom.formats.import_hugging_face import KINDS, import_public
 from seqloom.formats.import_marian import import_marian
 from seqloom.formats.public_folder import WEIGHTS, check_weights, read_json
@@ -22,6 +25,11 @@ IMPORTERS: dict[str, Importer] = {**dict.fromkeys(KINDS, import_public), "marian
 
 def import_model(folder: Path, out: Path) -> RunFacts:
     """Write the model of `folder` into the new folder `out`; return the facts in its run.json."""
+    folder = find_package(folder)
+    if is_g2p(folder):
+        check_new(out)
+        with new_folder(out) as new:
+            return import_g2p(folder, new)
     about = read_json(folder / "config.json")
     name = about.get("model_type")
     if not isinstance(name, str) or name not in IMPORTERS:

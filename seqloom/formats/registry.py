@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqloom.formats.check_engine import EngineOptions, Tell
+from seqloom.formats.export_compact import check_compact, export_compact
 from seqloom.formats.export_ctranslate2 import check_ctranslate2, export_ctranslate2, make_ctranslate2_engine
 from seqloom.formats.export_hugging_face import check_hf, export_hf
 from seqloom.formats.export_onnx import check_onnx, export_onnx, make_onnx_engine
@@ -31,6 +32,7 @@ FORMATS = {
         make_ctranslate2_engine,
         frozenset({"int8", "data", "shortlist"}),
     ),
+    "compact": Format(check_compact, export_compact),
     "hf": Format(check_hf, export_hf),
     "onnx": Format(check_onnx, export_onnx, make_onnx_engine, frozenset({"int8", "data"})),
 }

@@ -13,6 +13,7 @@ gpt                   decoder-only Transformer (GPT)
 rnn_language          recurrent language model
 take_over             copies the tensors that fit from another model (--init)
 weights               saves and loads weights as safetensors
+compact_weights       matrices in 8 bits with a scale per row, and weight files as arrays
 stored_shapes         shapes in a weight file, read without torch
 recurrent_decoder     the base of the recurrent decoders: sizes, and attention to the source
 traced_attention      reads the attention to the source from a model's trace

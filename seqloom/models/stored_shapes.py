@@ -8,22 +8,35 @@ from seqloom.errors import ModelError
 from seqloom.files.reading import check_regular
 
 FLOATS = ("F16", "BF16", "F32", "F64")
+EIGHT_BITS, SCALE = "I8", ":scale"  # a matrix of a compact file, and what its name is followed by in that of its scales
 
 
 def read_shapes(file: Path) -> dict[str, tuple[int, ...]]:
-    """Name and shape of each tensor. The library checks the file size against the header, so a truncated file fails."""
+    """Name and shape of each tensor; the scales of a compact file are left out, as they belong to their matrices.
+
+    The library checks the file size against the header, so a truncated file fails."""
     try:
         check_regular(file)
         with safe_open(file, framework="np") as stored:
             tensors = {name: stored.get_slice(name) for name in stored.keys()}  # noqa: SIM118 (no dict)
-            strange = [
-                f"{name} is {part.get_dtype()}" for name, part in tensors.items() if part.get_dtype() not in FLOATS
-            ]
-            if strange:
-                raise ModelError(f"{file}: {strange[0]}: weights are floating-point numbers. Copy the file again.")
-            return {name: tuple(part.get_shape()) for name, part in tensors.items()}
+            kinds = {name: part.get_dtype() for name, part in tensors.items()}
+            shapes = {name: tuple(part.get_shape()) for name, part in tensors.items()}
     except (OSError, SafetensorError) as error:
         raise unreadable(file, error) from None
+    compact = [name for name, kind in kinds.items() if kind == EIGHT_BITS and scaled(name, kinds, shapes)]
+    strange = [f"{name} is {kind}" for name, kind in kinds.items() if kind not in FLOATS and name not in compact]
+    if strange:
+        raise ModelError(
+            f"{file}: {strange[0]}: weights are floating-point numbers, or 8 bits with a scale per row. Copy the file "
+            "again."
+        )
+    scales = {name + SCALE for name in compact}
+    return {name: shape for name, shape in shapes.items() if name not in scales}
+
+
+def scaled(name: str, kinds: dict[str, str], shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Whether a matrix in 8 bits has its scales beside it: one floating-point number per row."""
+    return len(shapes[name]) == 2 and shapes.get(name + SCALE) == shapes[name][:1] and kinds[name + SCALE] == "F32"
 
 
 def unreadable(file: Path, error: Exception) -> ModelError:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from seqloom.errors import ModelError
 from seqloom.files.durable import replace_file
 from seqloom.files.reading import check_regular
-from seqloom.models.stored_shapes import read_shapes, unreadable
+from seqloom.models.stored_shapes import SCALE, read_shapes, unreadable
 
 SHOWN = 3  # names listed in a message
 
@@ -45,7 +45,8 @@ def load_weights(model: nn.Module, file: Path) -> None:
         check_regular(file)
         with safe_open(file, framework="pt") as stored, torch.no_grad():
             for name, tensor in wanted.items():
-                tensor.copy_(stored.get_tensor(name))
+                found = stored.get_tensor(name)
+                tensor.copy_(found * stored.get_tensor(name + SCALE)[:, None] if found.dtype == torch.int8 else found)
                 if not tensor.sum().isfinite():
                     raise ModelError(f"{file}: {name} has numbers that are not finite. Copy the file again.")
     except (OSError, SafetensorError) as error:

@@ -8,12 +8,15 @@ gap_filler           GapFiller: words for gaps, from a masked model
 sentence_vectors     SentenceVectors: one vector per sentence
 explaining           `explain` of every loaded model: the explain document of a text
 encoder_model        base of Labeller and GapFiller
+bundled              the models in the box, by name
 folder               opens and checks a run folder
 checkpoints          which checkpoints a run has, and whether each is whole
 members              which models can form an ensemble
 engines              chooses the engine
 engine_torch         the reference engine, on torch
 engine_ctranslate2   the fast engine for Transformers
+ctranslate2_files    the files of CTranslate2, made from the weights of a Transformer
+transformer_weights  the weights of a Transformer, read without torch
 engine_onnx          the fast engine for recurrent models
 engine_folder        engine/ of a run folder and its manifest
 onnx_graph           runs one ONNX graph

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Union
 
 from seqloom.config import SHAPES, TASKS
 from seqloom.errors import UsageError
+from seqloom.runtime.bundled import find_model
 from seqloom.runtime.engines import Notice
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.translator import Translator
@@ -38,6 +39,7 @@ def load_answering(
     device: str = "cpu",
 ) -> Answering:
     """Load the model in the first folder; if it translates, the models in the other folders join it as an ensemble."""
+    folders = [*map(find_model, folders)]
     task = read_config(folders[0]).task.name if folders else "translate"
     shape = TASKS[task].shape
     if SHAPES[shape].translates:

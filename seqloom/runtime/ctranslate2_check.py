@@ -40,12 +40,16 @@ def check_files(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
             raise ValueError(f"{file.name} has other tokens than the tokenizer of this model")
     if not isinstance(read_json(folder / "config.json", SETTINGS), dict):
         raise ValueError("config.json holds no JSON object")
-    shapes = expected_shapes(config, len(tokens["source"]), len(tokens["target"]))
     with open_regular(folder / "model.bin") as opened:
-        try:
-            check_tensors(opened, shapes, config.model)
-        except struct.error:
-            raise ValueError("model.bin is cut short") from None
+        check_binary(opened, config, tokenizers)
+
+
+def check_binary(file: IO[bytes], config: Config, tokenizers: Tokenizers) -> None:
+    """Raise a ValueError unless a model.bin has exactly the tensors of this model."""
+    try:
+        check_tensors(file, expected_shapes(config, len(tokenizers.source), len(tokenizers.target)), config.model)
+    except struct.error:
+        raise ValueError("model.bin is cut short") from None
 
 
 def check_tensors(file: IO[bytes], shapes: dict[str, Shape], model: ModelConfig) -> None:

@@ -9,7 +9,7 @@ the rare sentence that reaches its own limit is translated again alone. The same
 <s>, which a trained model never writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,17 @@ class CTranslate2Engine:
     name = "ctranslate2"
 
     def __init__(
-        self, folder: Path, tokenizers: Tokenizers, batch_size: int, threads: int, *, shortlist: bool, longest: int
+        self,
+        folder: Path,
+        tokenizers: Tokenizers,
+        batch_size: int,
+        threads: int,
+        *,
+        longest: int,
+        shortlist: bool = False,
+        files: Mapping[str, bytes] | None = None,
     ) -> None:
+        """`folder`: where the model is on disk; with `files`, its files by name, it is only named in errors."""
         import ctranslate2
 
         self.threads, self.batch_size, self.shortlist = threads, batch_size, shortlist
@@ -36,7 +45,9 @@ class CTranslate2Engine:
         self.source_tokens, self.target_tokens = tokenizers.source.tokens(), tokenizers.target.tokens()
         self.target_ids = {token: index for index, token in enumerate(self.target_tokens)}
         try:
-            self.translator: Any = ctranslate2.Translator(str(folder), inter_threads=threads, intra_threads=1)
+            self.translator: Any = ctranslate2.Translator(
+                str(folder), inter_threads=threads, intra_threads=1, files=files
+            )
         except (RuntimeError, ValueError) as error:
             raise ModelError(f"{folder}: CTranslate2 cannot load it: {error}") from None
 

@@ -1,7 +1,8 @@
 """Chooses the engine that runs a model: the converted one in its folder, else torch, if possible with a faster step.
 
 auto          the fastest that is available and fits
-ctranslate2   engine/ of the folder, for Transformers, or an error that says what is wrong with it
+ctranslate2   engine/ of the folder, for Transformers, or an error that says what is wrong with it; compact weights
+              need no engine/
 onnx          the same for recurrent models
 recurrent     torch with a faster step, for recurrent models on a CPU
 torch         the reference: the weights themselves, through the contract of models
@@ -10,12 +11,18 @@ torch         the reference: the weights themselves, through the contract of mod
 import importlib.util
 import os
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 from seqloom.errors import ModelError, UsageError, did_you_mean
-from seqloom.runtime.ctranslate2_check import check_files
+from seqloom.models.compact_weights import is_compact
+from seqloom.models.stored_shapes import read_shapes
+from seqloom.runtime.ctranslate2_check import check_binary, check_files
+from seqloom.runtime.ctranslate2_files import model_files
+from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 from seqloom.runtime.engine_folder import FOLDER, has_engine, read_manifest, why_not
 from seqloom.runtime.folder import RunFolder, load_model
+from seqloom.runtime.transformer_weights import TransformerWeights
 
 if TYPE_CHECKING:
     from seqloom.models.api import Seq2Seq
@@ -39,7 +46,7 @@ def open_converted(
 ) -> "Engine | None":
     """The engine in engine/; None if torch must be used, with a notice if the user did not ask for that."""
     must = engine in CONVERTED
-    if engine in ("torch", "recurrent") or (not must and (runs[0].checkpoint or not has_engine(runs[0].path))):
+    if engine in ("torch", "recurrent") or (not must and (runs[0].checkpoint or not can_convert(runs[0]))):
         return None
     if len(runs) > 1 and must:
         raise UsageError(f"--engine {engine}: an ensemble runs only on the torch engine; leave out --engine")
@@ -69,7 +76,14 @@ def is_cpu(device: str) -> bool:
     return find_device(device).type == "cpu"
 
 
+def can_convert(run: RunFolder) -> bool:
+    """Whether a folder has an engine, or compact weights that CTranslate2 can run without one."""
+    return has_engine(run.path) or (not why_not(run.config) and is_compact(run.weights))
+
+
 def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
+    if asked != "onnx" and not has_engine(run.path) and is_compact(run.weights):
+        return load_compact(run, threads)
     manifest = read_manifest(run)
     folder, size, made_for = run.path / FOLDER, run.config.decode.batch_size, manifest.engine
     if made_for not in CONVERTED or (asked in CONVERTED and asked != made_for):
@@ -80,14 +94,26 @@ def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
         from seqloom.runtime.engine_onnx import OnnxEngine
 
         return OnnxEngine(folder, len(run.tokenizers.target), size, threads)
-    from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
-
     try:
         check_files(folder, run.config, run.tokenizers)
     except (OSError, ValueError) as error:
         raise ModelError(f"{folder}: not an engine of this model: {error}.") from None
     has_shortlist, longest = "vmap.txt" in manifest.files, run.config.longest_output
     return CTranslate2Engine(folder, run.tokenizers, size, threads, shortlist=has_shortlist, longest=longest)
+
+
+def load_compact(run: RunFolder, threads: int) -> "Engine":
+    """CTranslate2 on compact weights, whose files for it are made in memory."""
+    read_shapes(run.weights)  # names what is wrong with a damaged file
+    try:
+        files = model_files(TransformerWeights.read(run.config, run.weights), run.tokenizers, "int8")
+        check_binary(BytesIO(files["model.bin"]), run.config, run.tokenizers)
+    except ValueError as error:
+        raise ModelError(
+            f"{run.weights}: not the weights of this model: {error}. Copy the whole folder again."
+        ) from None
+    size, longest = run.config.decode.batch_size, run.config.longest_output
+    return CTranslate2Engine(run.weights, run.tokenizers, size, threads, longest=longest, files=files)
 
 
 def faster_engine(model: "Seq2Seq", engine: str, batch_size: int) -> "Engine | None":

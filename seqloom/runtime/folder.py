@@ -12,6 +12,7 @@ from seqloom.config import FAMILIES, Config, build_config, read_toml
 from seqloom.errors import ModelError, UsageError, did_you_mean
 from seqloom.files.durable import hash_file
 from seqloom.files.reading import STATE, read_json
+from seqloom.runtime.bundled import NAMES, find_model
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
 from seqloom.runtime.checkpoints import list_checkpoints, newest_checkpoint, step_name
 from seqloom.runtime.run_facts import FILE, RunFacts, read_document
@@ -43,6 +44,7 @@ class RunFolder:
 
 def open_run(path: Path) -> RunFolder:
     """Open a finished run: its settings, tokenizers and facts. ModelError when anything is missing or damaged."""
+    path = find_model(path)
     config = read_config(path)
     facts = read_facts(path)
     check_finished(path, facts)
@@ -51,6 +53,7 @@ def open_run(path: Path) -> RunFolder:
 
 def open_latest(path: Path, notice: Callable[[str], None]) -> RunFolder:
     """Open a finished run, or one that was stopped at its newest good checkpoint; `notice` gets which step that is."""
+    path = find_model(path)
     config, facts = read_config(path), read_facts(path)
     if (path / WEIGHTS).is_file() or facts.finished:
         return open_run(path)
@@ -80,7 +83,7 @@ def checked(run: RunFolder) -> RunFolder:
 
 
 def read_config(path: Path) -> Config:
-    file = path / "config.toml"
+    file = find_model(path) / "config.toml"
     if not file.is_file():
         raise ModelError(f"{path}: {why_no_model(path)} {WHAT_IT_IS}")
     try:
@@ -98,7 +101,8 @@ def why_no_model(path: Path) -> str:
         return "a file, not a folder." + (f" Did you mean {str(inside)!r}?" if inside else "")
     if not path.exists():
         siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        return f"no such folder.{did_you_mean(path.name, siblings)}"
+        bundled = NAMES if path.name == str(path) else ()
+        return f"no such folder.{did_you_mean(path.name, [*siblings, *bundled])}"
     for parent in list(path.resolve().parents)[:2]:  # checkpoints/step-00000500 of a run
         if (parent / "config.toml").is_file():
             return f"a part of a run. Did you mean {str(parent)!r}?"

@@ -43,6 +43,8 @@ class RunFacts:
     valid_scores: dict[str, float] | None = None
     limits: dict[str, float] | None = None  # what ended the run: `training.run_end`
     finished: bool | None = None
+    measured: str | None = None  # models that are given away: scores with their test set, in words
+    licence: str | None = None  # of the weights, with whom to name
     origin: str | None = None  # imported models: the folder it came from
     lacks: str | None = None  # imported models: the part that ours does not have
     left_out: str | None = None  # imported models: tensors that were not used

@@ -13,6 +13,7 @@ from pathlib import Path
 from seqloom.data.lines import STDIN, open_bytes
 from seqloom.errors import DataError, UsageError
 from seqloom.files.durable import new_file
+from seqloom.runtime.bundled import find_model
 from seqloom.vectors.binary_format import read_binary, write_binary
 from seqloom.vectors.head import WIDEST, check_head, looks_like_text, read_head
 from seqloom.vectors.text_format import read_text, write_text
@@ -27,11 +28,12 @@ def say_nothing(message: str) -> None:
 
 
 def load_vectors(path: Path, warn: Say = say_nothing, side: str | None = None, say: Say = say_nothing) -> WordVectors:
-    """Load a vector file, a folder of `vectors train`, or the embedding table of a model folder.
+    """Load a vector file, a folder of `vectors train`, or the embedding table of a model folder or a bundled model.
 
     side: source or target, for a model with one table per side [source]. `say` reports which table of a model it is.
     DataError with the line or word if the file is damaged.
     """
+    path = find_model(path)
     if path.is_dir() and not (path / IN_FOLDER).exists():
         from seqloom.vectors.model_table import load_table
 

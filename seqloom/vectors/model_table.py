@@ -11,11 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from seqloom.config import SHAPES, TASKS
 from seqloom.errors import ModelError, UsageError
-from seqloom.files.reading import check_regular
+from seqloom.models.compact_weights import read_arrays
 from seqloom.runtime.folder import WEIGHTS, RunFolder, open_run
 from seqloom.text.tokenizer import BLANK, Tokenizer
 from seqloom.text.vocabulary import FIRST_WORD
@@ -50,16 +49,13 @@ def load_table(folder: Path, side: str, say: Callable[[str], None]) -> WordVecto
 
 def read_table(run: RunFolder, side: str) -> tuple[Matrix, str]:
     """The table, and what to call it. Shared tensors are in the file once, under their first name."""
-    try:
-        check_regular(run.path / WEIGHTS)
-        with safe_open(run.path / WEIGHTS, framework="np") as stored:
-            names = {*stored.keys()}
-            table = table_of(run, side, names)
-            shared = run.tokenizers.joint and {SOURCE, TARGET} - names
-            which = "the embedding table" if shared or SOURCE not in names else f"the {side} embedding table"
-            return stored.get_tensor(table).astype(np.float32), which
-    except (OSError, SafetensorError, KeyError) as error:
-        raise ModelError(f"{run.path / WEIGHTS}: cannot be read ({error}). Copy the whole folder again.") from None
+    stored = read_arrays(run.path / WEIGHTS)
+    table = table_of(run, side, {*stored})
+    if table not in stored:
+        raise ModelError(f"{run.path / WEIGHTS}: {table} is missing. Copy the whole folder again.")
+    shared = run.tokenizers.joint and {SOURCE, TARGET} - {*stored}
+    which = "the embedding table" if shared or SOURCE not in stored else f"the {side} embedding table"
+    return stored[table].astype(np.float32), which
 
 
 def table_of(run: RunFolder, side: str, names: set[str]) -> str:

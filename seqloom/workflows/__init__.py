@@ -14,6 +14,8 @@ generate       generates text from a prompt
 chat           a dialogue, turn by turn
 explain        explains what models do with a text
 doctor         checks data files
+models         lists the bundled models; which model the words of a command mean
+compare        one sentence, translated by several generations of models
 info           describes a model folder
 check_folder   checks every part of a model folder: weights, answers, engine, store, checkpoints
 export         writes a model in another format

@@ -1,10 +1,11 @@
-"""seqloom demo: all main steps on generated data, dates as people write them -> ISO 8601.
+"""seqloom demo: the bundled models, then all main steps on generated data, dates as people write them -> ISO 8601.
 
 Each step is shown as the command that does the same, so that a newcomer learns the commands by watching.
 """
 
 import shlex
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -18,7 +19,9 @@ from seqloom.errors import TrainingError, UsageError
 from seqloom.explain.alignment import alignment_document
 from seqloom.explain.heatmap import render_heatmap
 from seqloom.files.durable import replace_file
+from seqloom.runtime.bundled import DEFAULT, is_installed
 from seqloom.runtime.translator import Translator
+from seqloom.workflows.compare import compare, draw
 from seqloom.workflows.evaluate import evaluate, render
 from seqloom.workflows.train import CORPUS, train
 
@@ -35,13 +38,16 @@ EXAMPLES = (  # none of these dates is in the corpus
     ("11/23/1963", "1963-11-23"),
 )
 DRAWN = "le mardi 14 juillet 1998"
+FIRST, COMPARED = "They are watching.", "I have never seen such a beautiful garden in my life."
 
 
 def demo(console: Console, out: Path, seed: int = DEFAULT_SEED) -> None:
     """Write the dates, train, evaluate, translate, draw. A second call resumes training, or skips it if it is done."""
     began = time.monotonic()
     check_writable(out)
-    console.print("Seqloom learns to read dates. Each step below is a command that you can run yourself.")
+    console.print("Each step below is a command that you can run yourself.")
+    show_bundled(console)
+    console.print("\nNow a model of your own: Seqloom learns to read dates, while you watch.")
     write_corpus(console, out / CORPUS, seed)
     train_model(console, out, seed)
     score = measure(console, out)
@@ -73,6 +79,22 @@ def step(console: Console, title: str, *command: object) -> None:
     if command:
         line = shlex.join(str(word) for word in command)
         console.print(f"$ seqloom {line}", style="cyan", markup=False)
+
+
+def show_bundled(console: Console) -> None:
+    """A first translation in a process of its own, from its start, and the generations of models on one sentence."""
+    if not is_installed(DEFAULT):
+        console.print("This installation has no bundled models, so the tour begins with training.")
+        return
+    step(console, "A first translation, by a model that came with Seqloom", "translate", FIRST)
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "seqloom", "translate", FIRST], capture_output=True, encoding="utf-8", check=False
+    )
+    seconds = time.monotonic() - began
+    console.print(f"{(done.stdout or done.stderr).strip()}   ({seconds:.1f} s from a cold start)", markup=False)
+    step(console, "Generations of models on one sentence, trained on the same pairs", "compare", COMPARED)
+    draw(compare(COMPARED), console)
 
 
 def write_corpus(console: Console, folder: Path, seed: int) -> None:
@@ -150,6 +172,9 @@ def say_what_next(console: Console, out: Path, seconds: float) -> None:
             f"  source {shlex.quote(str(activate))}   # once, so that your shell finds `seqloom`", markup=False
         )
     for line in (
+        'seqloom compare "your own sentence" -o page.html       # every view of every generation, on one page',
+        'seqloom translate fr-en "Ils regardent."               # `seqloom models` lists the bundled models',
+        "seqloom serve                                          # the same models in your browser",
         f'echo "the 1st of may, 2033" | seqloom translate {folder} --n-best 3 --scores',
         f"seqloom info {folder}",
         "seqloom doctor pairs.tsv                               # your own file: source<TAB>target, one pair per line",

@@ -9,6 +9,7 @@ from typing import Any
 from seqloom.config import SHAPES, TASKS, Config, ModelConfig
 from seqloom.errors import ModelError
 from seqloom.models.stored_shapes import read_shapes
+from seqloom.runtime.bundled import find_model
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
 from seqloom.runtime.checkpoints import newest_checkpoint, step_name
 from seqloom.runtime.folder import WEIGHTS, read_config, read_facts, read_tokenizers
@@ -46,6 +47,7 @@ class About:
 
 def describe(folder: Path, say: Callable[[str], None] = warnings.warn) -> About:
     """Read a model folder; ModelError when a file of it is missing or damaged. `say` gets damaged checkpoints."""
+    folder = find_model(folder)
     config, facts, weights = read_config(folder), read_facts(folder), folder / WEIGHTS
     header = None
     if weights.exists():
@@ -71,6 +73,8 @@ def render(folder: Path, about: About) -> str:
         "trained": describe_training(folder, about),
         "data": describe_data(facts),
         "weights": describe_weights(about),
+        "measured": facts.measured or "",
+        "licence": facts.licence or "",
         "made by": "" if facts.version is None else f"Seqloom {facts.version}",
         "on disk": f"{megabytes(about.sizes.total)}; {megabytes(about.sizes.model)} of it is what `translate` needs",
         **{f"  {name}/": f"{megabytes(about.sizes.parts[name])}, may go: {lost}" for name, lost in MAY_GO.items()},

@@ -11,6 +11,7 @@ from pathlib import Path
 from seqloom.config import TASKS
 from seqloom.decode.options import SearchRequest, offered_over_http, spelled
 from seqloom.errors import UsageError
+from seqloom.runtime.bundled import SERVED, find_model
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.translator import Translator
 from seqloom.serve.allowed_hosts import read_allowed
@@ -44,12 +45,12 @@ def serve(
 ) -> bool:
     """Open the port, load the models, and answer requests until a signal comes.
 
-    The port comes first, so that a port in use is refused before models are loaded. `request` has the search options
-    that clients do not give. Returns True if a search is still running that no client waits for.
+    Without folders: the bundled translators. The port comes first, so that a port in use is refused before models are
+    loaded. `request` has the search options that clients do not give. Returns True if a search is still running that no
+    client waits for.
     """
     address, request = address or Address(), request or SearchRequest()
-    if not folders:
-        raise UsageError("name at least one model: the folder that `seqloom train --out` wrote")
+    folders = folders or SERVED
     for name, range_ in offered_over_http().items():
         if (got := getattr(request, name)) is not None and not range_.least <= got <= range_.most:
             raise UsageError(f"{spelled(name)} {got}: want {range_.least} to {range_.most}")
@@ -66,7 +67,7 @@ def serve(
 def load_pair(word: str, threads: int | None) -> Pair:
     """Load a folder, or SOURCE-TARGET=FOLDER for a model whose settings have no languages or wrong ones."""
     match = None if Path(word).exists() else NAMED.fullmatch(word)
-    folder = Path(match[3] if match else word)
+    folder = find_model(match[3] if match else word)
     if TASKS[read_config(folder).task.name].shape == "continues":  # the translator refuses the other shapes itself
         raise UsageError(
             f"{folder}: a language model continues a prompt and does not translate: use `seqloom generate`"

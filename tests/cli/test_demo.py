@@ -6,7 +6,9 @@ The model of these tests is far too small to learn anything; the real one is tra
 import io
 import os
 import shlex
+import shutil
 import signal
+import subprocess
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -18,6 +20,7 @@ from rich.console import Console
 from seqloom.cli.app import main
 from seqloom.config import load_config
 from seqloom.config.recipes import find_recipe
+from seqloom.runtime import bundled
 from seqloom.workflows import demo as workflow
 
 TINY = """
@@ -86,8 +89,29 @@ def test_all_steps_in_order_and_a_sentence_when_the_promise_is_not_kept(first):
     assert "\x1b" not in out
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_it_begins_with_the_bundled_models_where_there_are_some(monkeypatch, tmp_path, random_model, installed):
+    if installed:
+        for name in ("rnnsearch", "en-fr"):
+            shutil.copytree(random_model("model.kind=rnn"), tmp_path / name)
+    monkeypatch.setattr(bundled, "BOX", tmp_path)
+    ran = []
+    done = subprocess.CompletedProcess([], 0, stdout="Ils regardent.\n", stderr="")
+    monkeypatch.setattr("subprocess.run", lambda words, **_: ran.append(words) or done)
+    console = Console(file=io.StringIO(), width=300)
+    workflow.show_bundled(console)
+    text = console.file.getvalue()
+    if not installed:
+        assert "has no bundled models" in text and not ran
+        return
+    assert ran[0][1:] == ["-m", "seqloom", "translate", workflow.FIRST]
+    assert "Ils regardent.   (0.0 s from a cold start)" in text
+    assert text.index("rnnsearch · ") < text.index("en-fr · ")
+
+
 def test_the_commands_it_shows_work(first, seqloom, monkeypatch):
     commands = [shlex.split(line)[2:] for line in first[2].splitlines() if line.startswith("$ seqloom")]
+    commands = [command for command in commands if workflow.FIRST not in command and workflow.COMPARED not in command]
     assert [command[0] for command in commands] == ["train", "evaluate", "translate"]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"3 April 2021\n"), "utf-8"))
     for command in commands:

@@ -32,7 +32,7 @@ RULES: dict[str, tuple[set[str], str]] = {
     "rerank": ({"errors", "metrics", "data.lines"}, "texts and scores in, an order out; it knows no model"),
     "vectors": (
         {"errors", "files", "progress", "config", "text", "data", "explain.charts", "training.speed", "runtime.folder"}
-        | {"runtime.sentence_vectors"},
+        | {"runtime.bundled", "runtime.sentence_vectors", "models.compact_weights"},
         "words and their vectors; of a model it knows the embedding table and the vectors of sentences",
     ),
     "runtime": (

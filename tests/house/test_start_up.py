@@ -71,6 +71,14 @@ def test_translating_a_converted_transformer_needs_no_torch(python, tmp_path):
     assert len(done.stdout.splitlines()) == 2
 
 
+def test_translating_with_compact_weights_needs_no_torch(python, tmp_path):
+    made = python("-c", MAKE, tmp_path / "run")
+    assert made.returncode == 0, made.stderr
+    done = python("-m", "seqloom", "export", tmp_path / "run", "--format", "compact", "--out", tmp_path / "small")
+    assert done.returncode == 0, done.stderr
+    started_light(python("-c", SPY, "translate", tmp_path / "small", "a cat"))
+
+
 def test_importing_seqloom_needs_neither_torch_nor_numpy(python):
     code = "import sys, seqloom; seqloom.load; sys.exit(', '.join({'torch', 'numpy'} & sys.modules.keys()) or 0)"
     done = python("-c", code)

@@ -159,7 +159,6 @@ def test_it_greets_with_settings_to_paste(pairs, key):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((), 2, "name at least one model"),
         (("nowhere",), 4, "no such folder"),
         (("{en_de}", "{en_de}"), 2, "both translate en to de"),
         (("{en_de}", "--host", "0.0.0.0"), 2, "--api-key"),

@@ -10,12 +10,12 @@ import torch
 from seqloom.config import dump_config, load_config
 from seqloom.errors import ModelError, UsageError
 from seqloom.formats.export_ctranslate2 import make_engine
-from seqloom.formats.transformer_weights import sinusoids
 from seqloom.models.build import build_model
 from seqloom.models.weights import save_weights
 from seqloom.nn.positions import sinusoids as reference_sinusoids
 from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 from seqloom.runtime.engine_folder import FOLDER
+from seqloom.runtime.transformer_weights import sinusoids
 from seqloom.runtime.translator import Translator
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers

@@ -1,6 +1,6 @@
 """The weights of a Transformer by role (layer norm, queries, feed-forward ...), read from model.safetensors with numpy.
 
-The exporters (CTranslate2, Hugging Face) use only these roles and do not know the names of tensors.
+CTranslate2's files and the Hugging Face export use only these roles and do not know the names of tensors.
 """
 
 from collections.abc import Iterator
@@ -9,13 +9,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
 from seqloom.config import Config
 from seqloom.errors import ModelError, UsageError
-from seqloom.files.reading import check_regular
-from seqloom.models.stored_shapes import unreadable
+from seqloom.models.compact_weights import read_arrays
 
 Array = NDArray[np.float32]
 ATTENTION, CROSS, FEED_FORWARD = "attention", "cross", "feed_forward"
@@ -47,11 +44,7 @@ class TransformerWeights:
     def read(cls, config: Config, file: Path) -> "TransformerWeights":
         if config.model.kind != "transformer":
             raise UsageError(f"{file.parent}: model.kind = {config.model.kind}; only a Transformer can be converted")
-        try:
-            check_regular(file)
-            tensors = load_file(file)
-        except (OSError, SafetensorError) as error:
-            raise unreadable(file, error) from None
+        tensors = read_arrays(file)
         if any(".adapter_" in name for name in tensors):
             raise UsageError(
                 f"{file}: adapters are not merged into the weights; finish the training, which merges them"
