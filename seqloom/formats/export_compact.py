@@ -7,6 +7,7 @@ The weights are rounded, so its golden sentences are its own outputs. Checkpoint
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from safetensors.numpy import save
@@ -16,9 +17,9 @@ from seqloom.files.durable import write_new
 from seqloom.models.compact_weights import compacted, is_compact, read_arrays
 from seqloom.runtime.answering import load_answering
 from seqloom.runtime.folder import GOLDEN, WEIGHTS, RunFolder, read_golden
-from seqloom.runtime.run_facts import FILE
+from seqloom.runtime.run_facts import write_facts
 
-KEPT = ("config.toml", FILE, "card.md", "started_from.json")
+KEPT = ("config.toml", "card.md", "started_from.json")
 
 
 def check_compact(run: RunFolder) -> None:
@@ -33,7 +34,8 @@ def export_compact(run: RunFolder, out: Path) -> None:
         if (run.path / name).is_file():
             shutil.copyfile(run.path / name, out / name)
     run.tokenizers.save(out)
-    write_new(out / WEIGHTS, save(compacted(read_arrays(run.weights)), metadata={"format": "pt"}))
+    digest = write_new(out / WEIGHTS, save(compacted(read_arrays(run.weights)), metadata={"format": "pt"}))
+    write_facts(out, replace(run.facts, weights_sha256=digest))
     if (run.path / GOLDEN).is_file():
         sources = [pair["source"] for pair in read_golden(run.path / GOLDEN)]
         outputs = load_answering([out], engine="torch").translate(sources)

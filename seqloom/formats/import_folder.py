@@ -7,6 +7,7 @@ To add a type of model: a function that writes it into an empty folder, and a ro
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,16 @@ IMPORTERS: dict[str, Importer] = {**dict.fromkeys(KINDS, import_public), "marian
 def import_model(folder: Path, out: Path) -> RunFacts:
     """Write the model of `folder` into the new folder `out`; return the facts in its run.json."""
     folder = find_package(folder)
-    if is_g2p(folder):
-        check_new(out)
-        with new_folder(out) as new:
-            return import_g2p(folder, new)
+    write = partial(import_g2p, folder) if is_g2p(folder) else importer_of(folder)
+    check_new(out)
+    with new_folder(out) as new:
+        facts = replace(write(new), weights_sha256=hash_file(new / WEIGHTS))
+        write_facts(new, facts)
+    return facts
+
+
+def importer_of(folder: Path) -> Callable[[Path], RunFacts]:
+    """The importer of a folder with config.json; ModelError for a type without one, and for missing weights."""
     about = read_json(folder / "config.json")
     name = about.get("model_type")
     if not isinstance(name, str) or name not in IMPORTERS:
@@ -38,9 +45,5 @@ def import_model(folder: Path, out: Path) -> RunFacts:
             f"{folder / 'config.json'}: model_type {name!r} cannot be imported; the types that can: "
             f"{', '.join(IMPORTERS)}"
         )
-    check_new(out)
     check_weights(folder)
-    with new_folder(out) as new:
-        facts = replace(IMPORTERS[name](folder, about, new), weights_sha256=hash_file(new / WEIGHTS))
-        write_facts(new, facts)
-    return facts
+    return partial(IMPORTERS[name], folder, about)

@@ -21,7 +21,7 @@ from seqloom.runtime.ctranslate2_check import check_binary, check_files
 from seqloom.runtime.ctranslate2_files import model_files
 from seqloom.runtime.engine_ctranslate2 import CTranslate2Engine
 from seqloom.runtime.engine_folder import FOLDER, has_engine, read_manifest, why_not
-from seqloom.runtime.folder import RunFolder, load_model
+from seqloom.runtime.folder import RunFolder, check_hash, load_model
 from seqloom.runtime.transformer_weights import TransformerWeights
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def load_converted(run: RunFolder, asked: str, threads: int) -> "Engine":
 
 def load_compact(run: RunFolder, threads: int) -> "Engine":
     """CTranslate2 on compact weights, whose files for it are made in memory."""
+    check_hash(run)
     read_shapes(run.weights)  # names what is wrong with a damaged file
     try:
         files = model_files(TransformerWeights.read(run.config, run.weights), run.tokenizers, "int8")

@@ -12,6 +12,7 @@ from pathlib import Path
 from seqloom.data.store_checks import check_store
 from seqloom.errors import ModelError
 from seqloom.runtime.answering import load_answering
+from seqloom.runtime.bundled import find_model
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
 from seqloom.runtime.checkpoints import list_checkpoints, open_checkpoint, step_name
 from seqloom.runtime.ctranslate2_check import check_files
@@ -25,6 +26,7 @@ STORE = "store"
 
 def check_folder(folder: Path) -> list[str]:
     """Check every part of a model folder; return what was found good. ModelError or DataError for what is not."""
+    folder = find_model(folder)
     good = [f"{check_golden(folder)} golden sentences: same translations as at the end of training"]
     run = open_run(folder)
     known = "as run.json says" if run.facts.weights_sha256 else "not known: an older version made this folder"
