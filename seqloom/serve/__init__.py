@@ -6,7 +6,11 @@ service          the served models by language pair, each with a queue and a thr
 translation      texts, languages and options become translations, for every protocol
 libre            the LibreTranslate protocol
 deepl            the DeepL protocol
+deepl_glossaries  DeepL's glossaries: made, listed, read, deleted
+glossary         terms of a glossary found in a text
 openai           the OpenAI chat protocol
+openai_completions  OpenAI's older completions: a prompt, a text
+openai_responses  OpenAI's responses, whole or as a stream of events
 own              our own endpoints under /v1
 look_inside      /v1/explain: the explain document of a text, with what-ifs
 connection       one connection: limits of size, pace and number

@@ -16,7 +16,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seqloom.serve import deepl, libre, look_inside, openai, own
+from seqloom.serve import (
+    deepl,
+    deepl_glossaries,
+    libre,
+    look_inside,
+    openai,
+    openai_completions,
+    openai_responses,
+    own,
+)
 from seqloom.serve.allowed_hosts import AllowedHosts
 from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.metrics import Measured
@@ -24,7 +33,8 @@ from seqloom.serve.openapi import openapi
 from seqloom.serve.refusal import Refusal, on_fault, on_http_exception, on_refusal
 from seqloom.serve.service import Service
 
-ENDPOINTS = [*libre.ENDPOINTS, *own.ENDPOINTS, *look_inside.ENDPOINTS, *deepl.ENDPOINTS, *openai.ENDPOINTS]
+PROTOCOLS = (libre, own, look_inside, deepl, deepl_glossaries, openai, openai_completions, openai_responses)
+ENDPOINTS = [endpoint for protocol in PROTOCOLS for endpoint in protocol.ENDPOINTS]
 HEADERS = {
     # Pictures from data: are made by the page itself, for its PNG downloads.
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "

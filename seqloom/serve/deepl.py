@@ -4,19 +4,22 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from seqloom.serve.deepl_glossaries import find_glossary
 from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.finding import Wanted
+from seqloom.serve.glossary import Glossary
 from seqloom.serve.languages import name_of
 from seqloom.serve.messages import Said, Target, Texts
+from seqloom.serve.refusal import Refusal
 from seqloom.serve.service import Service
 from seqloom.serve.translation import AUTO, Wish, translate
 
 NO_QUOTA = 10**12  # characters: clients stop when they have used as many as they may
 Formality = Annotated[
-    Literal["default", "prefer_more", "prefer_less"],
-    Meta(description="default, prefer_more or prefer_less; this server ignores it"),
+    Literal["default", "more", "less", "prefer_more", "prefer_less"],
+    Meta(description="default, more, less, prefer_more or prefer_less; this server has no use for it and says so"),
 ]
-NoGlossary = Annotated[Literal[""], Meta(description="empty: this server has no glossaries")]
+NOTICE = "formality was ignored: the models of this server have one level of formality."
 
 
 class DeepLRequest(Said, kw_only=True):
@@ -25,7 +28,7 @@ class DeepLRequest(Said, kw_only=True):
     source_lang: Target = ""
     tag_handling: Annotated[Literal["html", "xml", ""] | None, Meta(description="html or xml")] = None
     formality: Formality | None = None
-    glossary_id: NoGlossary | None = None
+    glossary_id: Annotated[str, Meta(description="the id of a glossary")] | None = None
 
 
 class DeepLTranslation(Struct):
@@ -36,6 +39,7 @@ class DeepLTranslation(Struct):
 
 class DeepLAnswer(Struct):
     translations: list[DeepLTranslation]
+    notice: str | UnsetType = UNSET  # what was ignored; DeepL's clients leave unknown fields alone
 
 
 class DeepLLanguagesRequest(Said, kw_only=True):
@@ -56,14 +60,34 @@ class DeepLUsage(Struct):
 async def translate_texts(service: Service, said: DeepLRequest) -> DeepLAnswer:
     texts = [said.text] if isinstance(said.text, str) else said.text
     format = "html" if said.tag_handling else "text"
-    wish = Wish(texts, said.source_lang or AUTO, said.target_lang, format, Wanted.of(service.search))
+    glossary = choose_glossary(service, said)
+    wish = Wish(texts, said.source_lang or AUTO, said.target_lang, format, Wanted.of(service.search), glossary)
     found = await translate(service, wish)
-    return DeepLAnswer(
+    answer = DeepLAnswer(
         [
             DeepLTranslation(one.source.upper(), one.text, len(text))
             for text, one in zip(texts, found, strict=True)
         ]
     )  # fmt: skip
+    if said.formality not in (None, "default"):
+        answer.notice = NOTICE
+    return answer
+
+
+def choose_glossary(service: Service, said: DeepLRequest) -> Glossary | None:
+    """The glossary that the client names, which must be for the same languages; DeepL asks for the source, too."""
+    if not said.glossary_id:
+        return None
+    stored = find_glossary(service, said.glossary_id, 400)
+    if not said.source_lang:
+        raise Refusal(400, "source_lang is missing: a glossary is for one source language.")
+    asked = (
+        service.language(said.source_lang, "source_lang"),
+        service.language(said.target_lang, "target_lang"),
+    )
+    if asked != (stored.facts.source_lang, stored.facts.target_lang):
+        raise Refusal(400, f"This glossary is for {stored.facts.source_lang} to {stored.facts.target_lang}.")
+    return stored.glossary
 
 
 async def list_languages(service: Service, said: DeepLLanguagesRequest) -> list[DeepLLanguage]:

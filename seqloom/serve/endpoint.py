@@ -36,6 +36,7 @@ class Endpoint:
     streams: bool = False  # may also answer with server-sent events
     statuses: tuple[int, ...] = ()  # further statuses of its answers
     error: Any = Error  # the type of a refusal
+    success: int = 200  # the status of an answer
 
     async def respond(self, service: Service, request: Request) -> Response:
         if not service.accepting:

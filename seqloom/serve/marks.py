@@ -20,6 +20,11 @@ class Inline:
     raw: str | None = None  # how `fixed` is written; None = as the text that it is
     glued: tuple[bool, bool] = (False, False)  # whether a word touches it, before and after
 
+    @property
+    def is_term(self) -> bool:
+        """Whether it is a term of a glossary and no markup."""
+        return self.fixed is not None and self.raw is None
+
     def moved(self, by: int) -> "Inline":
         return replace(self, start=self.start + by, end=self.end + by, inside=[one.moved(by) for one in self.inside])
 

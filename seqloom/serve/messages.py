@@ -104,6 +104,7 @@ class OwnTexts(Said, kw_only=True):
     target: OptionalTarget = ""
     format: Format = "text"
     alignment: Annotated[bool, Meta(description="true or false")] = False
+    glossary: Annotated[dict[str, str], Meta(description="an object of terms and their translations")] | None = None
 
 
 def http_field(name: str, option: OverHttp) -> tuple[str, Any, int | None]:

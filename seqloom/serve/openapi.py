@@ -15,7 +15,7 @@ WHY = {
     400: "Something in the request is missing, wrong or over a limit",
     401: "The key is missing or wrong",
     403: "The key is missing or wrong, this is switched off, or the host or page is not allowed",
-    404: "There is no such model",
+    404: "There is nothing with this name",
     408: "The body did not arrive in time",
     413: "The body is too large",
     415: "The body has an unsupported media type, encoding or charset",
@@ -54,7 +54,8 @@ def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any
     refusal = REFERENCE.format(name=endpoint.error.__name__)
     responses = {str(status): response(WHY[status], refusal) for status in sorted(statuses)}
     if endpoint.answer is not Error:
-        responses["200"] = {"description": "The answer", "content": content(endpoint, answer)}
+        described_answer = {} if endpoint.answer is None else {"content": content(endpoint, answer)}
+        responses[str(endpoint.success)] = {"description": "The answer", **described_answer}
     described: dict[str, Any] = {"summary": endpoint.summary, "responses": dict(sorted(responses.items()))}
     if endpoint.takes and endpoint.method == "POST":
         reference = {"$ref": REFERENCE.format(name=endpoint.takes.__name__)}

@@ -6,6 +6,7 @@ from seqloom import __version__
 from seqloom.inside.views import VIEWS
 from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.finding import Wanted
+from seqloom.serve.glossary import Glossary
 from seqloom.serve.messages import (
     OFFERED,
     Health,
@@ -27,7 +28,8 @@ async def translate_in_full(service: Service, said: OwnTexts) -> OwnAnswer:
     options = {name: getattr(said, name) for name in OFFERED}
     wanted = Wanted.of(service.search, alignment=said.alignment, **options)
     texts = [said.q] if isinstance(said.q, str) else said.q
-    found = await translate(service, Wish(texts, said.source, said.target, said.format, wanted))
+    glossary = Glossary(said.glossary) if said.glossary else None
+    found = await translate(service, Wish(texts, said.source, said.target, said.format, wanted, glossary))
     return OwnAnswer([in_full(one, wanted) for one in found])
 
 

@@ -25,8 +25,8 @@ def place(
     far apart (ne ... pas), it encloses the stretch that has most of them. Elements inside another one stay inside it,
     and two elements side by side never overlap. Punctuation at its ends belongs to an element only if it does so in the
     source. A point (an image, a comment) follows the word that it touches, or else precedes the word after it.
-    Fixed words replace the stretch that translates their source words, unless they stand in the translation already;
-    where no word is aligned with them, they are inserted.
+    Fixed words replace the stretch that translates their source words, unless the translation has them already;
+    where no word is aligned with them, they are inserted. Terms of a glossary are left out if nothing is aligned.
 
     If there is no alignment (a model without attention, or a sentence that is too long for the model), words at the
     same relative position count as aligned. Tags inside a word enclose the whole word, unless the translation repeats
@@ -66,6 +66,7 @@ class Laying:
 
     def lay(self, marks: Sequence[Inline], words: Span, room: Span) -> list[Laid]:
         """Marks side by side, within these words and characters; the one with the clearest place chooses first."""
+        marks = [mark for mark in marks if self.aligned or not mark.is_term or self.has(mark, words)]
         taken: set[int] = set()
         laid: dict[int, Laid] = {}
         gains = {number: self.stretch(self.covered(mark), words, ())[0] for number, mark in enumerate(marks)}
@@ -85,6 +86,9 @@ class Laying:
                 laid[number] = self.insert(mark, room, others)
         # At the same character, what takes no room comes first.
         return [laid[number] for number in sorted(laid, key=lambda key: (laid[key].start, laid[key].end, key))]
+
+    def has(self, term: Inline, words: Span) -> bool:
+        return self.find_fixed(term.fixed or "", words, ()) is not None
 
     def covered(self, mark: Inline) -> list[int]:
         """The source words of an element: those with a letter or digit in it, or else all that it touches."""

@@ -15,7 +15,10 @@ SENTENCES = {
 }
 OURS = "Internal error; see the log of the server."
 CODES = {401: "invalid_api_key", 404: "model_not_found"}  # names of these errors for OpenAI clients
-LIKE_DEEPL, LIKE_OPENAI = "/v2/", ("/v1/chat/", "/v1/models")  # beginnings of addresses
+LIKE_DEEPL, LIKE_OPENAI = (
+    "/v2/",
+    ("/v1/chat/", "/v1/models", "/v1/completions", "/v1/responses"),
+)  # beginnings of addresses
 
 
 class Refusal(Exception):

@@ -23,6 +23,7 @@ from seqloom.serve.worker import OneThread
 if TYPE_CHECKING:
     from seqloom.explain.document import Explained
     from seqloom.runtime.translator import Translator
+    from seqloom.serve.deepl_glossaries import Stored
 
 MOST_EXPLAINING = 8  # requests per model: each takes up to seconds, and one runs at a time
 MOST_EXPLAINING_EACH = 4  # of one client
@@ -113,6 +114,7 @@ class Service:
     allowed: Allowed = field(default_factory=Allowed)  # hosts and web pages
     inside: int = 0  # requests that are being answered
     uploads: Uploads = field(init=False)
+    glossaries: dict[str, "Stored"] = field(default_factory=dict)  # by id
 
     def __post_init__(self) -> None:
         self.uploads = Uploads(self.limits)

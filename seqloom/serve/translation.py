@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from seqloom.runtime.parts import Alignment, Translation
 from seqloom.serve.detect import Guess, detect, is_loaded
 from seqloom.serve.finding import Found, Wanted
+from seqloom.serve.glossary import Glossary
 from seqloom.serve.marks import Segment
 from seqloom.serve.refusal import Refusal
 from seqloom.serve.segments import join, split, to_translate
@@ -28,6 +29,7 @@ class Wish:
     target: str
     format: str = "text"
     wanted: Wanted = PLAIN
+    glossary: Glossary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,10 @@ async def translate(service: Service, wish: Wish) -> list[Translated]:
         service.model(source, target)  # refuse a wrong pair of languages first
 
     def plan() -> list[Route]:
-        return [route(service, text, source, target, wish.format) for text in wish.texts]
+        routes = [route(service, text, source, target, wish.format) for text in wish.texts]
+        if wish.glossary is None:
+            return routes
+        return [replace(route, segments=wish.glossary.apply(route.segments)) for route in routes]
 
     at_once = sum(map(len, wish.texts)) < INLINE and (source != AUTO or is_loaded())
     routes = plan() if at_once else await asyncio.to_thread(plan)
@@ -157,7 +162,7 @@ def put_together(text: str, route: Route, target: str, parts: list[Found], wish:
             whole([one.text for one in ranked]),
             sum(one.score for one in ranked) / len(ranked),
             sum(one.log_prob for one in ranked),
-            join_alignments([one.alignment for one in ranked]) if wish.format == "text" else None,
+            join_alignments([one.alignment for one in ranked]) if wish.format == "text" and not wish.glossary else None,
         )
         for ranked in zip(*(part.hypotheses for part in parts), strict=False)
     ]

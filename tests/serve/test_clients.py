@@ -73,6 +73,37 @@ class TestDeepL:
         one = client.translate_text("<b>the cat</b>", source_lang="EN", target_lang="DE", tag_handling="html")
         assert one.text.startswith("<b>") and one.text.endswith("</b>")
 
+    def test_formality_is_ignored_with_a_notice(self, client, translated, server):
+        one = client.translate_text("a small dog", source_lang="EN", target_lang="DE", formality="more")
+        assert one.text == translated("a small dog")
+        said = server.post("/v2/translate", text=["a"], target_lang="DE", formality="less").json
+        assert "formality was ignored" in said["notice"]
+
+    def test_a_glossary_is_made_used_and_deleted(self, module, client):
+        terms = {"dog": "Köter", "small dog": "Hündchen"}
+        assert ("en", "de") in [
+            (pair.source_lang.lower(), pair.target_lang.lower()) for pair in client.get_glossary_languages()
+        ]
+        made = client.create_glossary("pets", "EN", "DE", terms)
+        assert (made.name, made.entry_count, made.ready) == ("pets", 2, True)
+        assert client.get_glossary_entries(made) == terms
+        assert [one.glossary_id for one in client.list_glossaries()] == [made.glossary_id]
+        assert client.get_glossary(made.glossary_id).source_lang == "EN"
+        one = client.translate_text("a small dog ran", source_lang="EN", target_lang="DE", glossary=made)
+        assert "Hündchen" in one.text
+        tagged = client.translate_text(
+            "the <b>dog</b>", source_lang="EN", target_lang="DE", glossary=made, tag_handling="html"
+        )
+        assert "<b>Köter</b>" in tagged.text
+        with pytest.raises(module.DeepLException, match="en to de"):
+            client.translate_text("a", source_lang="DE", target_lang="EN-US", glossary=made.glossary_id)
+        client.delete_glossary(made)
+        assert client.list_glossaries() == []
+        with pytest.raises(module.DeepLException):
+            client.get_glossary(made.glossary_id)
+        with pytest.raises(module.DeepLException, match="not a pair"):
+            client.create_glossary_from_csv("bad", "EN", "DE", "one\ntwo\n")
+
     def test_it_lists_languages_and_usage(self, client):
         assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English"), ("DE", "German")]
         assert [one.code for one in client.get_target_languages()] == ["DE", "EN"]
@@ -80,10 +111,8 @@ class TestDeepL:
         assert usage.character.count > 0 and not usage.any_limit_reached
 
     def test_what_is_not_there_is_said(self, module, client, locked):
-        with pytest.raises(module.DeepLException, match="no glossaries"):
+        with pytest.raises(module.DeepLException, match="no glossary with this id"):
             client.translate_text("a", source_lang="EN", target_lang="DE", glossary="x")
-        with pytest.raises(module.DeepLException, match="formality"):
-            client.translate_text("a", target_lang="DE", formality="more")
         with pytest.raises(module.DeepLException, match="en, de"):
             client.translate_text("a", target_lang="FR")
         stranger = module.DeepLClient("wrong", server_url=locked.address)
@@ -126,6 +155,31 @@ class TestOpenAI:
         text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
         assert text == translated("a small dog")
         assert chunks[-2].choices[0].finish_reason == "stop" and chunks[-1].usage.total_tokens > 0
+
+    def test_completions(self, client, translated):
+        answer = client.completions.create(model="en-de", prompt=["the cat", "a small dog"])
+        assert [choice.text for choice in answer.choices] == [translated("the cat"), translated("a small dog")]
+        assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
+        chunks = [*client.completions.create(model="en-de", prompt="a small dog", stream=True)]
+        assert "".join(chunk.choices[0].text for chunk in chunks) == translated("a small dog")
+        assert chunks[-1].choices[0].finish_reason == "stop"
+
+    def test_responses(self, module, client, translated):
+        answer = client.responses.create(model="en-de", instructions="Translate.", input="a small dog")
+        assert answer.output_text == translated("a small dog") and answer.status == "completed"
+        assert answer.usage.input_tokens == len("a small dog")
+        messages = [{"role": "user", "content": [{"type": "input_text", "text": "the cat"}]}]
+        assert client.responses.create(model="en-de", input=messages).output_text == translated("the cat")
+        events = [*client.responses.create(model="en-de", input="a small dog", stream=True)]
+        assert "".join(one.delta for one in events if one.type == "response.output_text.delta") == translated(
+            "a small dog"
+        )
+        assert [one.sequence_number for one in events] == [*range(len(events))]
+        assert events[-1].type == "response.completed" and events[-1].response.output_text == translated("a small dog")
+        with client.responses.stream(model="en-de", input="the cat") as stream:
+            assert stream.get_final_response().output_text == translated("the cat")
+        with pytest.raises(module.BadRequestError, match="stores no responses"):
+            client.responses.create(model="en-de", input="a", previous_response_id="resp_1")
 
     def test_it_lists_models(self, client):
         assert [model.id for model in client.models.list()] == ["en-de", "de-en"]
