@@ -11,7 +11,7 @@ from pathlib import Path
 from seqloom.config import TASKS
 from seqloom.decode.options import SearchRequest, offered_over_http, spelled
 from seqloom.errors import UsageError
-from seqloom.runtime.bundled import SERVED, find_model
+from seqloom.runtime.bundled import SERVED, find_model, is_installed
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.translator import Translator
 from seqloom.serve.allowed_hosts import read_allowed
@@ -50,7 +50,7 @@ def serve(
     client waits for.
     """
     address, request = address or Address(), request or SearchRequest()
-    folders = folders or SERVED
+    folders = folders or [*filter(is_installed, SERVED)] or SERVED
     for name, range_ in offered_over_http().items():
         if (got := getattr(request, name)) is not None and not range_.least <= got <= range_.most:
             raise UsageError(f"{spelled(name)} {got}: want {range_.least} to {range_.most}")
