@@ -44,7 +44,8 @@ def train(
     Parameters
     ----------
     pairs
-        file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each may be .gz), or - for standard input
+        file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each may be .gz), or - for standard input; also an
+        address such as s3://bucket/file.tsv, fetched into the run folder (extra remote)
     out
         run folder for the model, its log and its checkpoints: a new or empty folder, or that of a run to continue
     valid

@@ -38,5 +38,6 @@ json_array         the elements of a JSON array, one by one
 tmx_xliff          TMX and XLIFF: units become pairs
 spooled            standard input, copied to a file that can be read twice
 given              pairs as objects of Python: lists, iterators, pandas DataFrames
+remote             files at an address: fetched once, then read like any other
 text_spool         texts on disk between the pass that checks them and the tokenizer that learns from them
 """

@@ -70,6 +70,7 @@ class Planned:
     about: dict[str, str]
     notes: tuple[str, ...]
     deal: tuple[PartOfStep, ...]
+    cores_used: float  # processor seconds per second of the updates that were timed; 0: none were
 
     def render(self) -> str:
         return render(self.forecast, self.about, self.notes)
@@ -79,7 +80,8 @@ class Planned:
 
     def to_json(self) -> dict[str, Any]:
         return self.forecast.to_json() | {
-            "about": self.about, "notes": list(self.notes), "deal": [part.to_json() for part in self.deal]
+            "about": self.about, "notes": list(self.notes), "deal": [part.to_json() for part in self.deal],
+            "cores_used": self.cores_used,
         }  # fmt: skip
 
 
@@ -95,15 +97,16 @@ def plan(request: PlanRequest) -> Planned:
         torch.set_num_threads(config.train.threads)
         costs, model, task = count_costs(work, machine.is_here)
         matmul = matmul_speed(CPU, config.train.precision)
-        notes = []
+        notes, cores_used = [], 0.0
         if machine.is_here:
             costs = replace(costs, seconds=measure_steps(work, costs, model, task, matmul, SECONDS))
-            notes = notes_here(costs.seconds.processor / costs.seconds.all, config, request.world)
+            cores_used = costs.seconds.processor / costs.seconds.all
+            notes = notes_here(cores_used, config, request.world)
         amount = describe_amount(work, task)
         every = matmul * request.world if machine.is_here else machine.speed_of_process(1) / machine.mfu
         forecast = predict(config.train, costs, amount, machine, request.world, budget, every)
         about = describe(request, work, matmul, costs.seconds.updates)
-        return Planned(forecast, about, tuple(notes), tuple(deal_parts(work, task, request.world)))
+        return Planned(forecast, about, tuple(notes), tuple(deal_parts(work, task, request.world)), cores_used)
 
 
 def open_workload(request: PlanRequest, folder: Path, budget: float | None) -> Workload:

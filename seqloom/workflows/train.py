@@ -6,13 +6,14 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.config import TASKS
 from seqloom.data.given import named_or_given
 from seqloom.data.read_as import ReadAs
+from seqloom.data.remote import fetch_all
 from seqloom.errors import DataError, ModelError, SeqloomError, TrainingError, UsageError, did_you_mean
 from seqloom.files.folders import nothing_left_behind
 from seqloom.files.leftovers import clear_leftovers, is_leftover
@@ -40,10 +41,11 @@ def tell_user(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+FETCHED = "fetched"  # files that were named by an address
 CORPUS = "corpus"  # the pairs that `seqloom demo` writes into its run folder
 RUN_FILES = {  # a run may have these before run.json, which makes it one
     "lock", "config.toml", "tokenizer", "store", "started_from.json", "stdin.tsv", "stdin.txt", "given.jsonl",
-    "given.txt", "given-valid.jsonl", "given-valid.txt", CORPUS,
+    "given.txt", "given-valid.jsonl", "given-valid.txt", CORPUS, FETCHED,
 }  # fmt: skip
 LATER_FILES = RUN_FILES | {  # and these once it is one
     "run.json", "metrics.jsonl", "model.safetensors", "golden.json", "card.md", "engine", "basis.safetensors",
@@ -128,7 +130,7 @@ def lead(request: TrainRequest, processes: OneProcess, began: float) -> RunFacts
     refused = nothing_left_behind(request.out, (UsageError, DataError, ModelError), unless=CHECKPOINTS)
     with run_lock(request.out), last_one_kept(request.out / CHECKPOINTS), refused:
         clear_after_a_kill(request.out)
-        return run_training(settle(request), began, processes)
+        return run_training(settle(with_files(request)), began, processes)
 
 
 def follow(request: TrainRequest, processes: OneProcess, began: float) -> RunFacts:
@@ -153,6 +155,21 @@ def told_once(processes: OneProcess, out: Path) -> Iterator[None]:
             f"{error} {kept} The same command continues from there, with any number of processes; "
             "`torchrun --max-restarts N` starts it again by itself."
         ) from None
+
+
+def with_files(request: TrainRequest) -> TrainRequest:
+    """Fetch the files that are named by an address into the run's folder, and name those in their place."""
+    folder = request.out / FETCHED
+
+    def local(name: str) -> str:
+        return fetch_all(name, folder)
+
+    return replace(
+        request,
+        pairs=tuple(local(each) if isinstance(each, str) else each for each in request.pairs),
+        valid=local(request.valid) if isinstance(request.valid, str) else request.valid,
+        mix=tuple(map(local, request.mix)),
+    )
 
 
 def as_settings(overrides: Mapping[str, Any] | Sequence[str]) -> list[str]:

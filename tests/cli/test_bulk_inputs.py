@@ -1,5 +1,6 @@
 """Bulk commands with inputs that change, with Ray out of reach, and with workers that are killed at random."""
 
+import gzip
 import os
 import random
 import signal
@@ -95,6 +96,26 @@ def test_score_continues_after_a_stop(tiny_model, pairs, here, tmp_path, capsys)
     assert len(rows) == 301
     assert rows == [pytest.approx(row, abs=2e-4, nan_ok=True) for row in expected]
     assert summary.split(",")[0] == plain.err.splitlines()[-1].split(",")[0] == "300 pairs"
+
+
+@pytest.mark.parametrize("command", ["translate", "score"])
+def test_packed_files_after_a_stop(command, tiny_model, pairs, sources, here, tmp_path, capsys):
+    """A packed input and output, stopped after a chunk: unpacked, the bytes of the plain files."""
+    file = pairs if command == "score" else sources
+    packed, options = tmp_path / f"{file.name}.gz", ["--beam", "1"] * (command == "translate")
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    again = [command, str(tiny_model), str(packed), "-o", str(tmp_path / "out.gz"), *options]
+    here.before = staticmethod(kill_command)
+    assert main(again) == 130
+    here.before = staticmethod(lambda done: None)
+    assert main(again) == 0
+    assert "1 of" in capsys.readouterr().err
+    assert main([command, str(tiny_model), str(file), "-o", str(tmp_path / "out"), *options]) == 0
+    content = (tmp_path / "out.gz").read_bytes()
+    assert gzip.decompress(content) == (tmp_path / "out").read_bytes()
+    (tmp_path / "out.gz").unlink()
+    assert main(again) == 0
+    assert (tmp_path / "out.gz").read_bytes() == content, "without a stop the packed bytes are the same"
 
 
 @pytest.mark.parametrize("command", ["translate", "score"])
