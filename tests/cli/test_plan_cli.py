@@ -122,10 +122,12 @@ def test_the_time_of_an_update():
         (["--pairs", "36000000", "--lengths", "30,33", "--recipe", "vaswani2017-base", "--cores", "8"], 12, 0.26),
         (["--pairs", "36000000", "--lengths", "30,33", "--recipe", "vaswani2017-big", "--cores", "8"], 84, 0.36),
         (["--pairs", "12000000", "--lengths", "28,30", "--recipe", "bahdanau2015-rnnsearch50"], 111, 0.115),
+        (["--pairs", "12000000", "--lengths", "25,28", "--recipe", "sutskever2014", "--cores", "8"], 240, 0.0865),
+        (["--pairs", "12000000", "--lengths", "25,28", "--recipe", "sutskever2014", "--cores", "8"], 240, 0.0865),
     ],
 )
 def test_the_hours_of_papers(words, hours, share, capsys):
     """docs/how-to/plan-a-run.md: with this share of the GPUs' speed, the prediction is what the paper needed."""
-    speed = "3700" if "bahdanau2015-rnnsearch50" in words else "9500"
+    speed = "9500" if words[5].startswith("vaswani") else "3700"
     found = planned(["plan", *words, "--gflops", speed, "--mfu", str(share)], capsys)
     assert found["total"] / 3600 == pytest.approx(hours, rel=0.05)

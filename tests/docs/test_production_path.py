@@ -15,8 +15,14 @@ PAGE = Path(__file__).parents[2] / "docs/how-to/production.md"
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHORT = ["max_steps=4", "valid_every=2", "save_every=2", "warmup=1", "average=1", "batch_tokens=512", "threads=1"]
 TOY = {  # what a toy run sets beside: the shape and the tokenizer of a student are its teacher's
-    "transformer-small": ["model.width=16", "model.layers=1", "model.heads=2", "text.vocab_size=280"],
-    "rnnsearch-small": ["model.width=16", "text.vocab_size=280"],
+    "transformer-small": [
+        "model.width=16",
+        "model.layers=1",
+        "model.heads=2",
+        "text.tokenizer=char",
+        "text.vocab_size=60",
+    ],
+    "rnnsearch-small": ["model.width=16", "text.tokenizer=char", "text.vocab_size=60"],
     "fast": [],
 }
 

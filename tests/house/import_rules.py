@@ -13,6 +13,7 @@ TABLE = "tests/house/layers.py"
 # Packages that are optional, or take long to load: a function may import them where they are used.
 HEAVY = {
     "ctranslate2",
+    "fsspec",
     "matplotlib",
     "onnx",
     "onnxruntime",
