@@ -123,7 +123,6 @@ def test_the_time_of_an_update():
         (["--pairs", "36000000", "--lengths", "30,33", "--recipe", "vaswani2017-big", "--cores", "8"], 84, 0.36),
         (["--pairs", "12000000", "--lengths", "28,30", "--recipe", "bahdanau2015-rnnsearch50"], 111, 0.115),
         (["--pairs", "12000000", "--lengths", "25,28", "--recipe", "sutskever2014", "--cores", "8"], 240, 0.0865),
-        (["--pairs", "12000000", "--lengths", "25,28", "--recipe", "sutskever2014", "--cores", "8"], 240, 0.0865),
     ],
 )
 def test_the_hours_of_papers(words, hours, share, capsys):
