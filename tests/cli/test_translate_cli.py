@@ -6,13 +6,16 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from seqloom.cli.app import main
 from seqloom.rerank.minimum_bayes_risk import rank_by_risk
+from seqloom.runtime.folder import open_run
 from seqloom.runtime.parts import Translation
+from seqloom.runtime.run_facts import write_facts
 from seqloom.runtime.translator import Translator
 from seqloom.workflows import translate as workflow
 
@@ -260,6 +263,7 @@ def test_an_ensemble(translate, tiny_model, translator, tmp_path):
     with torch.no_grad():
         changed.model.output.bias.add_(torch.linspace(0, 5, len(changed.tokenizers.target)))
     save_weights(changed.model, other / "model.safetensors")
+    write_facts(other, replace(open_run(other).facts, weights_sha256=None))  # not those of its training
     best = Translator.load_ensemble([tiny_model, other, other]).hypotheses(["abcdef"])[0][0]
     words = ("--with", other, "--with", other, "--scores")
     assert translate(*words, stdin="abcdef\n")[1] == [f"{best.score:.4f}\t{best.text}"]

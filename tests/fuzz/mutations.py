@@ -1,6 +1,7 @@
 """How the fuzzing changes a good file: bytes, pieces that parsers stumble over, and values of its JSON."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import strategies as st
@@ -50,7 +51,7 @@ def changed_json(draw: st.DrawFn, good: bytes) -> bytes:
 def changed(draw: st.DrawFn, value: Any) -> Any:
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
     if not keys or draw(st.integers(0, 9)) == 0:
-        return draw(st.sampled_from(VALUES))
+        return deepcopy(draw(st.sampled_from(VALUES)))
     key = draw(st.sampled_from(keys))
     match draw(st.sampled_from(["deeper", "deeper", "deeper", "remove", "rename"])):
         case "deeper":

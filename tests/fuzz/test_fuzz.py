@@ -33,11 +33,15 @@ def within_bounds() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
+class TooSlow(BaseException):
+    """Not an Exception, and least of all the OSError that TimeoutError is: no reader may take it for its own."""
+
+
 def read(name: str, content: bytes) -> None:
     """Give a content to a reader; anything but an answer or a refusal in time is a fault."""
 
     def ring(*_: object) -> None:
-        raise TimeoutError(f"{name}: more than {MOST_SECONDS} seconds")
+        raise TooSlow(f"{name}: more than {MOST_SECONDS} seconds")
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.alarm(MOST_SECONDS)
@@ -84,11 +88,10 @@ def test_a_minute_of_changes(name):
         number += 1
 
         @seed(time.time_ns())
-        @settings(max_examples=200, suppress_health_check=CHECKS, database=None, phases=[Phase.generate, Phase.shrink])
+        @settings(max_examples=100, suppress_health_check=CHECKS, database=None, phases=[Phase.generate, Phase.shrink])
         @given(contents(name))
         def fuzz(content: bytes) -> None:
-            if time.monotonic() < until:
-                read(name, content)
+            read(name, content)
 
         fuzz()
     assert number
