@@ -13,6 +13,7 @@ score        seqloom score: log-probabilities of given targets
 rescore      seqloom rescore: re-rank n-best lists
 align        seqloom align: word alignments
 explain      seqloom explain: look inside a model
+data         seqloom data: list and fetch public corpora
 doctor       seqloom doctor: check a data file
 models       seqloom models: list the bundled models
 compare      seqloom compare: one sentence, several generations of models

@@ -39,6 +39,7 @@ VERBS = {
     "rescore": "Re-rank the n-best list of any system with a model.",
     "align": "Align the words of sentence pairs, using the attention of a model.",
     "explain": "Show what a model does inside with a text: attention, gates, states and more.",
+    "data": "List and fetch public corpora, or generate one.",
     "doctor": "Check a data file and report what is wrong with it.",
     "models": "List the bundled models: languages, size, scores, licence.",
     "compare": "Show what models of several generations make of one sentence, side by side.",

@@ -13,6 +13,7 @@ given_pairs    reads given pairs for score and align
 generate       generates text from a prompt
 chat           a dialogue, turn by turn
 explain        explains what models do with a text
+data           lists and fetches public corpora
 doctor         checks data files
 models         lists the bundled models; which model the words of a command mean
 compare        one sentence, translated by several generations of models

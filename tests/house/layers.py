@@ -15,6 +15,7 @@ RULES: dict[str, tuple[set[str], str]] = {
     "text": ({"errors", "files"}, "strings and ids only"),
     "nn": ({"errors"}, "tensors in, tensors out: modules take plain numbers"),
     "data": ({"errors", "files", "config", "text"}, "files become batches; it knows no model"),
+    "corpora": ({"errors", "files"}, "fetches and converts files; it knows nothing of models"),
     "demo": (set(), "it writes the embedded corpus and knows nothing of models"),
     "models": (
         {"errors", "files", "config", "nn", "text.vocabulary"},
@@ -69,7 +70,8 @@ RULES: dict[str, tuple[set[str], str]] = {
     "scale": ({"errors", "files", "progress"}, "numbered chunks and workers; it knows nothing of what they compute"),
     "workflows": (
         {"errors", "files", "config", "data", "models", "decode", "training", "scale", "planning"}
-        | {"metrics", "evaluation", "explain", "inside", "runtime", "rerank", "formats", "serve", "demo"},
+        | {"metrics", "evaluation", "explain", "inside", "runtime", "rerank", "formats", "serve", "demo"}
+        | {"corpora", "progress"},
         "one verb per file; it connects the layers and knows no command line",
     ),
     "ladder": (
@@ -90,4 +92,17 @@ RULES: dict[str, tuple[set[str], str]] = {
 
 # Torch takes seconds to import: these folders never import it. test_start_up.py runs the verbs that must start without
 # it (doctor, info, every --help).
-NO_TORCH = ("errors", "files", "config", "text", "demo", "metrics", "rerank", "serve", "cli", "__init__", "__main__")
+NO_TORCH = (
+    "errors",
+    "files",
+    "config",
+    "text",
+    "corpora",
+    "demo",
+    "metrics",
+    "rerank",
+    "serve",
+    "cli",
+    "__init__",
+    "__main__",
+)
