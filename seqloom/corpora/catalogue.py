@@ -121,8 +121,9 @@ CORPORA = (
     Corpus(
         "scan-SPLIT", f"commands and actions, to test generalisation: {', '.join(SCAN)}",
         "BSD (Lake and Baroni, 2018)", "scan-jump", "|".join(SCAN),
-        lambda split: [f"{GITHUB}/brendenlake/SCAN/master/{SCAN[split].format(part)}.txt" for part in ("train", "test")],
-        splits(convert.commands, "train.tsv", "test.tsv"),
+        lambda split: [
+            f"{GITHUB}/brendenlake/SCAN/master/{SCAN[split].format(part)}.txt" for part in ("train", "test")
+        ], splits(convert.commands, "train.tsv", "test.tsv"),
     ),
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ def side_by_side(sources: Iterable[str], targets: Iterable[str]) -> Pairs:
     """One file per language, aligned by line; they must have the same number of lines."""
     for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
         if source is None or target is None:
-            raise DataError(f"line {number}: one of the two files ends here, the other goes on; the pairs are shifted")
+            raise DataError(f"line {number}: one of the files has fewer lines than the other, so the pairs are shifted")
         yield source, target
 
 

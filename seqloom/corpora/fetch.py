@@ -11,9 +11,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from seqloom.errors import DataError, UsageError
-from seqloom.files.durable import hash_file, open_no_link
+from seqloom.files.durable import hash_file, open_no_link, replace_file
+from seqloom.files.reading import read_json
 
 MOST_BYTES = 1 << 32
+MOST_MARK = 1 << 16
 CHUNK = 1 << 16
 ATTEMPTS = 5
 PATIENCE = 30.0  # seconds without a byte
@@ -58,7 +60,7 @@ def receive(url: str, part: Path, most: int, show: Show) -> bool:
     have, known = (part.stat().st_size if part.is_file() and not part.is_symlink() else 0), validator(part)
     headers = {"User-Agent": "seqloom", "Accept-Encoding": "identity"}
     if have and known.is_file():
-        headers |= {"Range": f"bytes={have}-", "If-Range": json.loads(known.read_text("utf-8"))}
+        headers |= {"Range": f"bytes={have}-", "If-Range": read_json(known, MOST_MARK)}
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=PATIENCE) as answer:
         continues = answer.status == 206 and (answer.headers["Content-Range"] or "").startswith(f"bytes {have}-")
         if answer.status == 206 and not continues:
@@ -86,7 +88,7 @@ def validator(part: Path) -> Path:
 def remember(answer: Any, known: Path) -> None:
     mark = answer.headers["ETag"] or answer.headers["Last-Modified"]
     if mark and not mark.startswith("W/"):
-        known.write_text(json.dumps(mark), "utf-8")
+        replace_file(known, json.dumps(mark))
     else:
         known.unlink(missing_ok=True)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from seqloom.errors import DataError
+from seqloom.files.durable import new_file
 
 MOST_UNPACKED = 1 << 33  # bytes of one file: Europarl's largest has 350 MB
 MOST_MEMBERS = 10_000
@@ -36,7 +37,7 @@ def unpack(archive: Path, wanted: Collection[str], folder: Path, most: int = MOS
     with named(archive):
         for name, file in members(archive, wanted):
             found[name] = folder / f"unpacked-{len(found)}"
-            with file, found[name].open("wb") as out:
+            with file, new_file(found[name]) as out:
                 copy(archive, file, out, most)
     for name in wanted:
         if name not in found:

@@ -3,8 +3,8 @@
     twelve thousand and five          12005         le vingt et unième         21.
     minus trois virgule zéro quatre   -3.04         two million                not written: up to 999,999
 
-Every text has exactly one meaning. An ordinal is written with a full stop behind it, as in many languages of Europe, and
-a decimal with a point.
+Every text has exactly one meaning. An ordinal is written with a full stop behind it, as in German or Danish, and a
+decimal with a point.
 """
 
 import random

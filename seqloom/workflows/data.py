@@ -11,6 +11,7 @@ from seqloom.corpora.fetch import fetch
 from seqloom.demo import dates, numbers
 from seqloom.errors import UsageError
 from seqloom.files.durable import new_file, replace_file
+from seqloom.files.reading import open_regular
 from seqloom.progress import make_progress
 
 GENERATED = {"dates": dates.generate, "numbers": numbers.generate}
@@ -79,7 +80,7 @@ def get_corpus(corpus: Corpus, out: Path, say: Say) -> list[Path]:
     written = []
     for name, content in corpus.read(corpus.choice, files):
         if isinstance(content, Path):
-            with new_file(out / name) as file, content.open("rb") as source:
+            with new_file(out / name) as file, open_regular(content) as source:
                 shutil.copyfileobj(source, file)
             written.append(out / name)
             continue

@@ -94,30 +94,38 @@ def test_without_a_mark_a_broken_download_begins_again(tmp_path, mark):
 
 
 def test_a_server_that_never_finishes_is_left_and_the_part_stays(tmp_path):
-    with server(lambda handler, number: send(handler, b"abc", length=10, mark=None)) as (url, asked):
-        with pytest.raises(UsageError, match="the same command continues"):
-            fetch(url, tmp_path / "x", pause=0)
+    with (
+        server(lambda handler, number: send(handler, b"abc", length=10, mark=None)) as (url, asked),
+        pytest.raises(UsageError, match="the same command continues"),
+    ):
+        fetch(url, tmp_path / "x", pause=0)
     assert len(asked) == 5 and not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize("length", [None, "none", 1 << 40])
 def test_what_is_too_large_is_refused(tmp_path, length):
-    with server(lambda handler, number: send(handler, CONTENT, length=length)) as (url, _):
-        with pytest.raises(DataError, match="larger than 1,000 bytes"):
-            fetch(url, tmp_path / "x", most=1000, pause=0)
+    with (
+        server(lambda handler, number: send(handler, CONTENT, length=length)) as (url, _),
+        pytest.raises(DataError, match="larger than 1,000 bytes"),
+    ):
+        fetch(url, tmp_path / "x", most=1000, pause=0)
 
 
 def test_wrong_bytes_are_deleted(tmp_path):
-    with server(lambda handler, number: send(handler, b"<html>please log in</html>")) as (url, _):
-        with pytest.raises(DataError, match="wrong content"):
-            fetch(url, tmp_path / "x", sha256="0" * 64, pause=0)
+    with (
+        server(lambda handler, number: send(handler, b"<html>please log in</html>")) as (url, _),
+        pytest.raises(DataError, match="wrong content"),
+    ):
+        fetch(url, tmp_path / "x", sha256="0" * 64, pause=0)
     assert not (tmp_path / "x").exists()
 
 
 def test_refusals_and_a_missing_network_are_one_sentence(tmp_path):
-    with server(lambda handler, number: send(handler, b"", 404)) as (url, asked):
-        with pytest.raises(UsageError, match="404"):
-            fetch(url, tmp_path / "x", pause=0)
+    with (
+        server(lambda handler, number: send(handler, b"", 404)) as (url, asked),
+        pytest.raises(UsageError, match="404"),
+    ):
+        fetch(url, tmp_path / "x", pause=0)
         assert len(asked) == 1
     for gone in (url, "http://no-such-host.invalid/x"):
         with pytest.raises(UsageError, match=r"cannot reach .*data get dates"):
