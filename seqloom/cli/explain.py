@@ -56,7 +56,7 @@ def explain(
         file to write instead of drawing in the terminal
     live
         put the models into the page (-o page.html), so that it answers what-ifs without a server: other source words,
-        forced output words, heads switched off, attention set by hand; at most 10 million parameters; needs
+        forced output words, heads switched off, attention and gates set by hand; at most 10 million parameters; needs
         pip install 'seqloom[onnx]'
     threads
         number of torch threads [default: all cores]

@@ -17,6 +17,7 @@ def serve(
     api_key: str | None = None,
     insecure: bool = False,
     allow: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
     search: Annotated[SearchRequest, search_flags("serve")] = NO_OPTIONS,
     threads: int | None = None,
 ) -> None:
@@ -47,6 +48,9 @@ def serve(
         host name under which a proxy on this machine offers the server, such as translate.example.org, or the origin
         of web pages that may ask it, such as https://example.org; can be repeated [default: only the names of this
         machine, and its own page]
+    beside
+        another model folder for the same languages; it answers no requests for translations. The page's "Look inside"
+        shows it beside the served model on the same text; may be given several times
     threads
         number of engine threads [default: all cores]
 
@@ -56,6 +60,7 @@ def serve(
         seqloom serve runs/x
         seqloom serve runs/en-de runs/de-en --port 8080
         seqloom serve en-de=runs/x de-en=runs/y --beam 1
+        seqloom serve runs/x --beside runs/y --beside runs/z
         seqloom serve runs/x --host 0.0.0.0 --api-key "a long secret"
         seqloom serve runs/x --allow translate.example.org
     """
@@ -63,6 +68,7 @@ def serve(
         folders,
         Address(host, port, api_key, insecure, allow),
         search,
+        beside=beside,
         threads=threads,
         say=lambda text: print(text, file=sys.stderr, flush=True),
     )

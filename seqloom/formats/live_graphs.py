@@ -3,7 +3,8 @@
     {"inputs": ["tokens"], "outputs": ["memory.annotations", ...],
      "nodes": [["Gather", ["model.output.weight", "tokens"], ["val_1"], {"axis": 0}], ...],
      "constants": {"model.output.weight": 0, ...},              number of the array
-     "recorded": {"decoder.attention": "val_30", ...}}          the value that is attention weights, or a gate
+     "recorded": {"decoder.attention": "val_30", ...},          the value that is attention weights, or a gate
+     "cells": {"val_7": ["encoder.forward.0", "encoder.backward.0"]}}   the cells of a layer, by its output
 
 The program that runs the graph may change a recorded value as soon as it is computed, to set attention weights or to
 switch off a head.
@@ -16,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqloom.formats.trace_onnx import RECORDED
+from seqloom.nn.onnx_layer import DIRECTIONS
 
 if TYPE_CHECKING:
     from torch.onnx import ONNXProgram
 
 Array = NDArray[Any]
+GATED = ("LSTM", "GRU")
 VIEWS = ("Unsqueeze", "Identity")  # operators that make a view: a recording may be one of the value itself
 WHOLE = np.iinfo(np.int32)  # an ONNX graph spells "to the end" with larger numbers
 
@@ -61,6 +64,17 @@ def graph_as_json(program: "ONNXProgram", arrays: Arrays) -> dict[str, Any]:
         "nodes": nodes,
         "constants": constants,
         "recorded": recorded,
+        "cells": name_cells(nodes),
+    }
+
+
+def name_cells(nodes: list[list[Any]]) -> dict[str, list[str]]:
+    """Name the cells of each recurrent layer with gates as a trace does; only an encoder has such nodes, in order."""
+    directions = {name: both for both, name in DIRECTIONS.items()}
+    layers = [(outputs[0], given) for operator, _, outputs, given in nodes if operator in GATED]
+    return {
+        output: [f"encoder.{direction}.{depth}" for direction in directions[given["direction"]]]
+        for depth, (output, given) in enumerate(layers)
     }
 
 

@@ -12,6 +12,7 @@ openai           the OpenAI chat protocol
 openai_completions  OpenAI's older completions: a prompt, a text
 openai_responses  OpenAI's responses, whole or as a stream of events
 own              our own endpoints under /v1
+beside           models that are only explained, beside a served one
 look_inside      /v1/explain: the explain document of a text, with what-ifs
 connection       one connection: limits of size, pace and number
 limits           the limits of everything, and the client they are counted by

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+UNNAMED = ("src", "tgt")  # the languages of a model whose settings do not name them
+
 NAMES = {
     "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
     "bn": "Bengali", "bo": "Tibetan", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish",

@@ -6,11 +6,11 @@ Explaining runs in a thread of its own, one text after the other, so that client
 """
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
 
-from seqloom.errors import ModelError, UsageError
+from seqloom.errors import ModelError, UsageError, did_you_mean
 from seqloom.explain.document import Explained
 from seqloom.inside.curves import FILE as LOG
 from seqloom.inside.curves import training_curves
@@ -20,7 +20,10 @@ from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.messages import OptionalTarget, Said, Source, Text
 from seqloom.serve.refusal import Refusal
 from seqloom.serve.service import Model, Service
-from seqloom.serve.translation import check_texts, named_languages, route
+from seqloom.serve.translation import AUTO, check_texts, named_languages, route
+
+if TYPE_CHECKING:
+    from seqloom.runtime.translator import Translator
 
 QUICK = ("attention", "self", "gates", "beam")  # views for clients who name none: each takes milliseconds
 MOST_EDITS = 64
@@ -55,6 +58,10 @@ class SetGate(Struct, forbid_unknown_fields=True):
 
 Views = Annotated[list[str], Meta(description=f"a list of views: {', '.join(VIEWS)}", max_length=len(VIEWS))]
 Prefix = Annotated[list[Whole], Meta(description="a list of ids of target tokens", max_length=4096)]
+ModelName = Annotated[
+    str, Meta(description="the name of a model, as /v1/model gives them; empty = the one that translates the text")
+]
+Beside = Annotated[bool, Meta(description="true or false: also those beside this model, each a lane of the document")]
 Given = Annotated[str | None, Meta(description="a text, or nothing")]
 HeadsOff = Annotated[list[HeadOff], Meta(description=f"a list of at most {MOST_EDITS} heads", max_length=MOST_EDITS)]
 Attentions = Annotated[
@@ -71,6 +78,8 @@ class ExplainRequest(Said, kw_only=True):
     q: Text
     source: Source = "auto"
     target: OptionalTarget = ""
+    model: ModelName = ""
+    beside: Beside = False
     views: Views | None = None  # those of QUICK that the model has
     output: Given = None  # to explain instead of the model's own
     reference: Given = None
@@ -86,18 +95,41 @@ async def explain(service: Service, said: ExplainRequest) -> Explained:
     check_texts(service, texts)
     if (longest := max(map(len, texts))) > MOST_CHARACTERS:
         raise Refusal(400, f"A text of {longest:,} characters is too long to explain; the most is {MOST_CHARACTERS}.")
-    model = find_model(service, said)
     try:
-        own = [name for name in QUICK if VIEWS[name].fits(model.translator.config)]
-        views, edits = own if said.views is None else check_views(said.views, VIEWS), edits_of(said)
+        model, by = find_models(service, said)
+        edits = edits_of(said)
+        if len(by) > 1 and (edits or said.prefix):
+            raise UsageError("a what-if is for one model: give its name as model, and leave out beside")
+        own = [name for name in QUICK if any(VIEWS[name].fits(one.config) for one in by)]
+        views = own if said.views is None else check_views(said.views, VIEWS)
         return await model.explain(
-            said.q, views=views, target=said.output, reference=said.reference, prefix=said.prefix, edits=edits
+            said.q, by, views=views, target=said.output, reference=said.reference, prefix=said.prefix, edits=edits
         )
     except (UsageError, ModelError) as error:
         raise Refusal(400, sentence(error)) from None
 
 
-def find_model(service: Service, said: ExplainRequest) -> Model:
+def find_models(service: Service, said: ExplainRequest) -> "tuple[Model, list[Translator]]":
+    """The served model, and those that explain the text: itself, those beside it, or one of them by its name."""
+    model = named_model(service, said) if said.model else translating_model(service, said)
+    first = model.beside.get(said.model, model.translator)
+    others = [one for one in (model.translator, *model.beside.values()) if one is not first]
+    return model, [first, *others] if said.beside else [first]
+
+
+def named_model(service: Service, said: ExplainRequest) -> Model:
+    """The served model that has this name, or has it beside it; languages that are given too must be its own."""
+    names = {name: model for model in service.models.values() for name in (model.name, *model.beside)}
+    model = names.get(said.model)
+    if model is None:
+        raise UsageError(f"model: want one of {', '.join(names)}.{did_you_mean(said.model, names)}")
+    wanted = [said.source if said.source.lower() != AUTO else model.source, said.target or model.target]
+    if wanted != [model.source, model.target]:
+        raise UsageError(f"model: {said.model} translates {model.source} to {model.target}; leave out the languages")
+    return model
+
+
+def translating_model(service: Service, said: ExplainRequest) -> Model:
     found = route(service, said.q, *named_languages(service, said.source, said.target), "text").model
     if found is None:
         raise Refusal(400, "This text is in the target language already; give its language as source.")
@@ -105,8 +137,9 @@ def find_model(service: Service, said: ExplainRequest) -> Model:
 
 
 async def curves(service: Service, said: Said) -> Explained:
-    """The training curves of the served models; of a run that still trains, as far as it has come."""
-    folders = [model.translator.folder for model in service.models.values()]
+    """The training curves of the served models and those beside; of a run that still trains, as far as it has come."""
+    models = service.models.values()
+    folders = [one.folder for model in models for one in (model.translator, *model.beside.values())]
     logged = [folder for folder in folders if folder is not None and (folder / LOG).is_file()]
     return Explained(curves=await asyncio.to_thread(training_curves, logged))
 

@@ -139,6 +139,15 @@ class OwnAnswer(Struct):
     translations: list[OwnTranslation]
 
 
+class BesideFacts(Struct, kw_only=True):
+    """A model that is only explained."""
+
+    name: str
+    kind: str
+    parameters: int | None
+    views: list[str]  # of /v1/explain
+
+
 class ModelFacts(Struct, kw_only=True):
     name: str
     source: str
@@ -148,6 +157,7 @@ class ModelFacts(Struct, kw_only=True):
     beam: int
     max_tokens: int
     views: list[str]  # of /v1/explain
+    beside: list[BesideFacts]
     made_by: str | None
 
 

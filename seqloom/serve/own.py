@@ -1,5 +1,7 @@
 """Seqloom's own endpoints, under /v1: scores, n-best, word alignments, facts of the models, health."""
 
+from typing import TYPE_CHECKING
+
 from starlette.responses import Response
 
 from seqloom import __version__
@@ -9,6 +11,7 @@ from seqloom.serve.finding import Wanted
 from seqloom.serve.glossary import Glossary
 from seqloom.serve.messages import (
     OFFERED,
+    BesideFacts,
     Health,
     Hypothesis,
     ModelAnswer,
@@ -22,6 +25,10 @@ from seqloom.serve.messages import (
 from seqloom.serve.refusal import busy
 from seqloom.serve.service import Model, Service
 from seqloom.serve.translation import Translated, Wish, translate
+
+if TYPE_CHECKING:
+    from seqloom.config import Config
+    from seqloom.runtime.translator import Translator
 
 
 async def translate_in_full(service: Service, said: OwnTexts) -> OwnAnswer:
@@ -64,9 +71,21 @@ def facts_of(model: Model, beam: int | None) -> ModelFacts:
         parameters=facts.get("params"),
         beam=config.decode.beam if beam is None else beam,
         max_tokens=config.data.max_tokens,
-        views=[name for name, view in VIEWS.items() if view.fits(config)],
+        views=views_of(config),
+        beside=[beside_facts(name, one) for name, one in model.beside.items()],
         made_by=facts.get("version"),
     )
+
+
+def beside_facts(name: str, translator: "Translator") -> BesideFacts:
+    config = translator.config
+    return BesideFacts(
+        name=name, kind=config.model.kind, parameters=translator.facts.get("params"), views=views_of(config)
+    )
+
+
+def views_of(config: "Config") -> list[str]:
+    return [name for name, view in VIEWS.items() if view.fits(config)]
 
 
 async def alive(service: Service, _: None) -> Health:

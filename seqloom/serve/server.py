@@ -138,7 +138,10 @@ def greeting(service: Service, address: str) -> str:
         "openai": f'OpenAI(base_url="{address}/v1", api_key="{any_key}"), model={model}',
     }
     names = service.name_of
-    models = [f"  {names(m.source)} -> {names(m.target)} ({m.name})" for m in service.models.values()]
+    models = [
+        f"  {names(m.source)} -> {names(m.target)} ({m.name})" + "".join(f", beside it {name}" for name in m.beside)
+        for m in service.models.values()
+    ]
     settings = [f"  {name:<17} {line}" for name, line in rows.items()]
     return "\n".join(
         [

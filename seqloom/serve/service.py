@@ -12,8 +12,9 @@ from seqloom.decode.options import SearchRequest
 from seqloom.errors import UsageError
 from seqloom.serve.allowed_hosts import Allowed
 from seqloom.serve.batcher import MOST_STUCK, Batcher
+from seqloom.serve.beside import place_beside
 from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
-from seqloom.serve.languages import name_of, resolve
+from seqloom.serve.languages import UNNAMED, name_of, resolve
 from seqloom.serve.limits import CLIENT, Limits
 from seqloom.serve.metrics import Metrics
 from seqloom.serve.refusal import Refusal, busy, slow_down
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 MOST_EXPLAINING = 8  # requests per model: each takes up to seconds, and one runs at a time
 MOST_EXPLAINING_EACH = 4  # of one client
-UNNAMED = ("src", "tgt")  # the languages of a model whose settings do not name them
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class Model:
     target: str
     translator: "Translator"
     batcher: Batcher
+    beside: "dict[str, Translator]" = field(default_factory=dict)  # by name: they only explain
     reference: asyncio.Future[Any] | None = None  # the torch engine behind a fast one, loaded when needed
     explainer: OneThread = field(default_factory=lambda: OneThread("seqloom-explain"))
     left: list[OneThread] = field(default_factory=list)  # threads whose explaining did not end in time
@@ -58,8 +59,8 @@ class Model:
             await self.load_reference()
         return await self.batcher.ask(texts, wanted)
 
-    async def explain(self, text: str, **settings: Any) -> "Explained":
-        """The explain document of a text, made in the thread for it; refused if too many wait."""
+    async def explain(self, text: str, by: "Sequence[Translator]", **settings: Any) -> "Explained":
+        """What these models do with a text, in the one thread for them; refused if too many texts wait."""
         client = CLIENT.get()
         if self.explaining[client] >= MOST_EXPLAINING_EACH:
             raise slow_down(2)
@@ -67,9 +68,10 @@ class Model:
             raise busy(f"{MOST_EXPLAINING} texts wait to be explained; try again in a second.")
         self.explaining[client] += 1
         try:
-            if self.translator.load_model is not None:
+            if self.translator in by and self.translator.load_model is not None:
                 await self.load_reference()
-            work = partial(self.translator.explain, text, strict=False, **settings)
+            first, *others = by
+            work = partial(first.explain, text, beside=others, strict=False, **settings)
             return await asyncio.get_running_loop().run_in_executor(self.thread_to_explain(), work)
         finally:
             self.explaining[client] -= 1
@@ -108,6 +110,7 @@ class Service:
     search: SearchRequest = (
         NO_OPTIONS  # options that clients do not give; those missing here come from each model's settings
     )
+    beside: Sequence[Pair] = ()  # models that are only explained, each beside a served one of the same languages
     metrics: Metrics = field(default_factory=Metrics)
     models: dict[tuple[str, str], Model] = field(default_factory=dict)
     accepting: bool = False
@@ -121,6 +124,7 @@ class Service:
         check_pairs(self.pairs)
         for pair in self.pairs:
             self.models[pair.source, pair.target] = self.make_model(pair)
+        place_beside(self.models, self.beside)
 
     def make_model(self, pair: Pair) -> Model:
         name = f"{pair.source}-{pair.target}"
@@ -221,5 +225,6 @@ def check_pairs(pairs: Sequence[Pair]) -> None:
             unnamed = " The settings of neither name its languages." if (pair.source, pair.target) == UNNAMED else ""
             raise UsageError(
                 f"{first.folder} and {pair.folder} both translate {pair.source} to {pair.target}.{unnamed} "
-                f"Name the languages: SOURCE-TARGET=FOLDER, for example en-de={pair.folder}"
+                f"Name the languages: SOURCE-TARGET=FOLDER, for example en-de={pair.folder}. To see both in Look "
+                f"inside: --beside {pair.folder}"
             )

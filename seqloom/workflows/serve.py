@@ -15,9 +15,10 @@ from seqloom.runtime.bundled import SERVED, find_model, is_installed
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.translator import Translator
 from seqloom.serve.allowed_hosts import read_allowed
+from seqloom.serve.languages import UNNAMED
 from seqloom.serve.limits import Limits
 from seqloom.serve.server import Server, address_of, check_open_to_others, greeting, listen
-from seqloom.serve.service import UNNAMED, Pair, Service
+from seqloom.serve.service import Pair, Service
 
 NAMED = re.compile(r"([A-Za-z][A-Za-z_]*)-([A-Za-z][A-Za-z_]*)=(.+)")  # en-de=runs/x
 KEY = "SEQLOOM_API_KEY"  # a key in the environment is not visible in the list of processes
@@ -39,6 +40,7 @@ def serve(
     address: Address | None = None,
     request: SearchRequest | None = None,
     *,
+    beside: Sequence[str] = (),
     threads: int | None = None,
     limits: Limits | None = None,
     say: Callable[[str], None] = print,
@@ -46,8 +48,8 @@ def serve(
     """Open the port, load the models, and answer requests until a signal comes.
 
     Without folders: the bundled translators. The port comes first, so that a port in use is refused before models are
-    loaded. `request` has the search options that clients do not give. Returns True if a search is still running that no
-    client waits for.
+    loaded. `request` has the search options that clients do not give. `beside`: models that are only explained. Returns
+    True if a search is still running that no client waits for.
     """
     address, request = address or Address(), request or SearchRequest()
     folders = folders or [*filter(is_installed, SERVED)] or SERVED
@@ -59,12 +61,13 @@ def serve(
     allowed = read_allowed(address.allow, address.host)
     with listen(address.host, address.port) as bound:
         pairs = [load_pair(folder, threads) for folder in folders]
-        service = Service(pairs, limits or Limits(), key, request, allowed=allowed)
+        others = [load_pair(folder, threads, engine="torch") for folder in beside]
+        service = Service(pairs, limits or Limits(), key, request, beside=others, allowed=allowed)
         Server(service, lambda: say(greeting(service, address_of(bound)))).run([bound])
     return service.busy
 
 
-def load_pair(word: str, threads: int | None) -> Pair:
+def load_pair(word: str, threads: int | None, engine: str = "auto") -> Pair:
     """Load a folder, or SOURCE-TARGET=FOLDER for a model whose settings have no languages or wrong ones."""
     match = None if Path(word).exists() else NAMED.fullmatch(word)
     folder = find_model(match[3] if match else word)
@@ -73,7 +76,7 @@ def load_pair(word: str, threads: int | None) -> Pair:
             f"{folder}: a language model continues a prompt and does not translate: use `seqloom generate`"
         )
     notice = logging.getLogger("seqloom.serve").warning
-    load = partial(Translator.load, folder, threads=threads, notice=notice)
+    load = partial(Translator.load, folder, threads=threads, engine=engine, notice=notice)
     translator = load()
     data, facts = translator.config.data, translator.facts
     source, target = match.group(1, 2) if match else (data.source_lang, data.target_lang)

@@ -17,7 +17,7 @@ fixtures = importlib.util.module_from_spec(spec)
 sys.modules["serve_fixtures"] = fixtures  # dataclasses look their module up
 spec.loader.exec_module(fixtures)
 
-make_folder, folders, pairs = fixtures.make_folder, fixtures.folders, fixtures.pairs
+make_folder, folders, pairs, three = fixtures.make_folder, fixtures.folders, fixtures.pairs, fixtures.three
 server, locked, serve, gated = fixtures.server, fixtures.locked, fixtures.serve, fixtures.gated
 eventually = fixtures.eventually
 

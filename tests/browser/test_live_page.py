@@ -135,6 +135,7 @@ def test_an_alternative_and_a_branch_are_forced_and_a_link_restores_it(opened, m
     prefix = f"{first}{piece}".replace("▁", " ").replace("</s>", "")
     assert forced == translated(made, TEXT, prefixes=prefix) or piece == "</s>"
     assert "Forced beginning" in opened.inner_text("#what-if")
+    assert opened.inner_text("#what-if output").startswith(forced)
     opened.get_by_role("button", name="Copy link").click()
     assert opened.evaluate("location.hash").startswith("#what=")
     again = browser.new_context(offline=True).new_page()
@@ -168,19 +169,20 @@ def test_a_gate_is_dragged(opened, made):
         pytest.skip("it has no gates")
     opened.get_by_role("button", name="Delete small").click()  # the picture of gates is that of the page's own model
     before = opened.inner_text(".facts")
-    strip = opened.locator("#view-gates .matrix").last
-    cells, names = strip.locator(".cells"), strip.locator("button.open").all_inner_texts()
-    box = cells.bounding_box()
-    down = box["height"] * (names.index("update") + 0.5) / len(names)
-    cells.hover(position={"x": 8, "y": down})
-    box = cells.bounding_box()
-    opened.mouse.down()
-    opened.mouse.move(box["x"] + 8, box["y"] + down - 150)
-    opened.mouse.up()
-    assert re.search(r"Set by hand: decoder update, layer 1, token 1: 1 ", opened.inner_text("#what-if"))
-    assert opened.inner_text(".facts") != before
-    opened.get_by_role("button", name="Undo").click()
-    assert opened.inner_text(".facts") == before
+    for place, part in ((-1, "decoder"), (0, "encoder forward")):
+        strip = opened.locator("#view-gates .matrix").nth(place)
+        cells, names = strip.locator(".cells"), strip.locator("button.open").all_inner_texts()
+        box = cells.bounding_box()
+        down = box["height"] * (names.index("update") + 0.5) / len(names)
+        cells.hover(position={"x": 8, "y": down})
+        box = cells.bounding_box()
+        opened.mouse.down()
+        opened.mouse.move(box["x"] + 8, box["y"] + down - 150)
+        opened.mouse.up()
+        assert f"Set by hand: {part} update, layer 1, token 1: 1 " in opened.inner_text("#what-if")
+        assert opened.inner_text(".facts") != before
+        opened.get_by_role("button", name="Undo").click()
+        assert opened.inner_text(".facts") == before
 
 
 def test_heads_are_switched_off_and_gates_are_held(opened, made):
@@ -195,7 +197,7 @@ def test_heads_are_switched_off_and_gates_are_held(opened, made):
         )
     else:
         opened.get_by_text("Gates at every token").click()
-        opened.get_by_label("update, layer 1").select_option("1")
+        opened.get_by_label("update, layer 1", exact=True).select_option("1")
         assert "Gates at every token: 1 held" in opened.inner_text("#what-if")
     assert opened.inner_text(".facts") != before
     opened.get_by_role("button", name="Undo").click()

@@ -16,6 +16,8 @@ from seqloom.config import dump_config, load_config
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 from seqloom.explain.document import Explained
+from seqloom.inside.edits import set_gate
+from seqloom.inside.what_if import EditedModel
 from seqloom.models.build import build_model
 from seqloom.models.traced_attention import read_attention
 from seqloom.models.weights import save_weights
@@ -218,7 +220,7 @@ def test_a_prefix_is_written_and_scored(case):
 
 
 def test_steps_and_maps_are_the_models(case):
-    """Log-probabilities, ranks, attention of every layer and head, gates of the decoder."""
+    """Log-probabilities, ranks, attention of every layer and head, gates of encoder and decoder."""
     model = case.model
     words = some_words(4, -4)
     for word, lane in zip(words, case.ask([{"text": word, "beam": 1} for word in words]), strict=True):
@@ -232,9 +234,6 @@ def test_steps_and_maps_are_the_models(case):
             assert [choice.id for choice in step.top[:1]] == [token] and len(step.top) == 5
         pooled = read_attention(trace)
         recorded = {name: torch.cat(trace[name], -2)[0].numpy() for name in trace.names() if ".state." not in name}
-        recorded = {
-            name: values for name, values in recorded.items() if not name.startswith("encoder.") or "self" in name
-        }
         if pooled is not None:
             recorded["decoder.attention"] = pooled[0].numpy()
         assert {each.name for each in lane.maps} == set(recorded)
@@ -289,6 +288,29 @@ def test_gates_can_be_held(case):
     if config.decoder != "luong":  # its state has no part but the cells': attention never moves either
         assert np.ptp(held.map("decoder.attention").values, axis=0).max() == pytest.approx(0, abs=1e-6)
     assert log_prob(held) != pytest.approx(log_prob(plain), abs=1e-3)
+
+
+def test_gates_of_the_encoder_are_set_as_torch_sets_them(case):
+    """At one source token, and at every token; each direction for itself."""
+    model, words = case.model, some_words(3, -8)
+    gates = [each.name for each in case.ask([{"text": "abc"}])[0].maps if each.name.startswith("encoder.")]
+    gates = [name for name in gates if ".gate." in name and "candidate" not in name]
+    if not gates:
+        pytest.skip("the encoder has no gates")
+    for name in gates:
+        for position in (1, None):
+            key = name if position is None else f"{name}@{position}"
+            lanes = case.ask([{"text": word, "beam": 1, "gates": {key: 0.9}} for word in words])
+            for word, lane in zip(words, lanes, strict=True):
+                trace, source = Trace(), case.source(word)
+                edited = EditedModel(model, [set_gate(name, position, 0.9)])
+                read = torch.tensor([[BOS, *written(lane)[:-1]]])
+                with torch.inference_mode():
+                    memory = edited.encode(source, source != PAD, trace)
+                    log_probs = edited.project(edited.hidden(read, memory))[0].log_softmax(-1)
+                expected = log_probs[range(len(written(lane))), written(lane)]
+                assert [step.log_prob for step in lane.steps] == pytest.approx(expected.tolist(), abs=0.03)
+                np.testing.assert_allclose(lane.map(name).values, trace[name][0][0].numpy(), atol=6e-3)
 
 
 def test_nothing_in_nothing_out_and_too_much_is_cut(case):

@@ -229,3 +229,17 @@ def until(true: Callable[[], bool], seconds: float = 30) -> None:
 @pytest.fixture(scope="session")
 def eventually() -> Callable[..., None]:
     return until
+
+
+@pytest.fixture(scope="session")
+def three(make_folder: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An RNNsearch, an LSTM without attention and a Transformer; none of them knows its languages."""
+    kinds = {
+        "rnnsearch": "model.attention=additive",
+        "lstm": "model.cell=lstm model.attention=none",
+        "transformer": "model.kind=transformer model.heads=2",
+    }
+    place = tmp_path_factory.mktemp("three")
+    for name, settings in kinds.items():
+        make_folder(*settings.split()).rename(place / name)
+    return [place / name for name in kinds]

@@ -9,19 +9,19 @@ const LAYER = /\.(self|cross)\.\d+$/; // a recording with heads
 
 // The changes of one step (-1 is the encoder) for `Graph.run`. wanted:
 //   off        [[recording, head], ...]
-//   gates      {recording, or recording@step: the value that all its units have}
+//   gates      {recording, or recording@step, or of the encoder recording@source token: the value that all its units have}
 //   attention  [{map, head, step, weights}, ...]; without a head all heads; "decoder.attention" is every layer
 export function changesAt(wanted, graph, step) {
   const changes = {};
   const add = (name, change) => {
     const before = changes[name];
-    changes[name] = before ? (x) => (before(x), change(x)) : change;
+    changes[name] = before ? (x, at) => (before(x, at), change(x, at)) : change;
   };
   for (const { map, head, weights } of (wanted.attention ?? []).filter((one) => one.step === step))
     for (const name of map === ATTENTION ? [ATTENTION, ...crossLayers(graph)] : [map]) add(name, (x) => setRows(x, head, weights));
   for (const [name, head] of wanted.off ?? []) add(name, (x) => eachRow(x, head, (row) => row.fill(0)));
-  for (const { map, position, value } of gatesOf(wanted.gates ?? {}))
-    if (position === null || position === step) add(map, (x) => x.data.fill(value));
+  for (const { map, position, value } of gatesOf(wanted.gates ?? {})) // of the encoder at a source token, else at a step
+    add(map, (x, at = step) => { if (position === null || position === at) x.data.fill(value); });
   return changes;
 }
 

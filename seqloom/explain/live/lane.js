@@ -24,7 +24,7 @@ export function laneOf(model, what, before) {
     target: { text: answer, tokens: written.map((id) => token(model.target, id)) },
     answers: [answer],
     steps: best.path.map((step) => stepOf(model, step)),
-    maps: [...mapsOf(model, memory, best.path, source.length), ...before.maps.filter((map) => SAME.has(map.view))],
+    maps: [...mapsOf(model, memory, best.path, source.length, before.maps), ...before.maps.filter((map) => SAME.has(map.view))],
     beam: treeOf(model, nodes, beam),
   };
 }
@@ -39,6 +39,7 @@ function gone(before) {
 
 const LIVE = new Set(["attention", "self", "gates"]);
 const SAME = new Set(["positions"]); // the same for every text
+const GATE = /\.gate\./;
 const token = (tokenizer, id) => ({ id, piece: tokenizer.pieces[id], span: null });
 const choice = (model, id, logProb) => ({ id, piece: model.target.pieces[id], log_prob: logProb });
 
@@ -56,22 +57,30 @@ function stepOf(model, { token: id, logProbs }) {
 }
 
 // Attention and gates along the path of the answer, as maps.
-function mapsOf(model, memory, path, sourceLength) {
+function mapsOf(model, memory, path, sourceLength, before) {
   const maps = [];
   if (path[0].attention) {
     const rows = path.map((step) => step.attention);
     maps.push(mapOf("decoder.attention", "attention", ["target", "source"], [path.length, sourceLength], rows));
   }
-  for (const [name, value] of Object.entries(model.encoder.recorded).sort()) {
+  for (const [name, value] of recordedIn(model.encoder, before)) {
     const { shape, data } = memory.get(value);
-    maps.push(mapOf(name, "self", ["head", "source", "source"], shape.slice(1), [data]));
+    if (GATE.test(name)) maps.push(mapOf(name, "gates", ["source", "unit"], [shape[0], shape.at(-1)], [data]));
+    else maps.push(mapOf(name, "self", ["head", "source", "source"], shape.slice(1), [data]));
   }
-  for (const [name, value] of Object.entries(model.step.recorded).sort()) {
+  for (const [name, value] of recordedIn(model.step, before)) {
     const seen = path.map(({ made, row }) => ({ x: made.get(value), row }));
-    if (name.includes(".gate.")) maps.push(gateMap(name, seen));
+    if (GATE.test(name)) maps.push(gateMap(name, seen));
     else if (hasHeads(name)) maps.push(headsMap(name, seen, sourceLength));
   }
   return maps;
+}
+
+// Recordings in the order of the maps that the page was made with.
+function recordedIn(graph, before) {
+  const places = new Map(before.map((map, at) => [map.name, at]));
+  const place = ([name]) => places.get(name) ?? before.length;
+  return Object.entries(graph.recorded).sort().sort((a, b) => place(a) - place(b));
 }
 
 function gateMap(name, seen) {

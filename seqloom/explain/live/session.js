@@ -80,7 +80,7 @@ export class Session {
 
   // A picture that was changed by keyboard is drawn again: the cursor stays in its cell.
   refocus({ card, number, cursor }) {
-    const cells = card && document.getElementById(card)?.querySelectorAll(".cells")[number];
+    const cells = card ? document.getElementById(card)?.querySelectorAll(".cells")[number] : null;
     if (cells && cursor) cells.dataset.cursor = cursor;
     (cells ?? this.panel.said).focus({ preventScroll: true });
   }
@@ -88,10 +88,7 @@ export class Session {
   // Attention of the decoder and gates can be set by dragging; of other pictures the panel says so.
   drag(lane, { lane: shown, map: name, head, row, column, wanted }) {
     const map = shown.maps.find((each) => each.name === name);
-    if (map && map.trained && GATE.test(name)) {
-      if (!this.engine.models[lane].recorded.includes(name)) return this.panel.say("This page can set the gates of the decoder only; Look inside of `seqloom serve` sets those of the encoder too.");
-      return this.go(setGate(this.history.now, lane, name, column, wanted));
-    }
+    if (map && map.trained && GATE.test(name)) return this.go(setGate(this.history.now, lane, name, column, wanted));
     if (!map || !SETTABLE.test(name)) return this.panel.say("Only attention of the decoder and gates can be set by dragging.");
     const weights = matrixOf(map, [head]).row(row);
     const read = map.axes.at(-1) === "prefix" ? weights.slice(0, row + 1) : weights;

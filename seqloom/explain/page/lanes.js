@@ -15,6 +15,15 @@ export function inLanes(place, document, name, has, draw) {
   })));
 }
 
+// The button that puts lanes below each other, on one token axis; hidden while there is one lane.
+export function stackWith(button) {
+  button.addEventListener("click", () => {
+    const on = document.body.classList.toggle("stacked");
+    button.setAttribute("aria-pressed", String(on));
+  });
+  return (explained) => { button.hidden = explained.lanes.length < 2; };
+}
+
 function reason(lane, name) {
   return noteOn(lane, name)?.slice(name.length + 1).trim() ?? "has nothing to show here";
 }

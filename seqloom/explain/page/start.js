@@ -3,6 +3,7 @@
 import { saveJson, themeNow } from "./download.js";
 import { make } from "./elements.js";
 import { showExplained, titles } from "./explained.js";
+import { stackWith } from "./lanes.js";
 
 // Returns the document.
 export function start() {
@@ -14,11 +15,6 @@ export function start() {
   document.getElementById("theme").addEventListener("click", () => {
     document.documentElement.dataset.theme = themeNow() === "dark" ? "light" : "dark";
   });
-  const stack = document.getElementById("stack");
-  stack.hidden = explained.lanes.length < 2;
-  stack.addEventListener("click", () => {
-    const on = document.body.classList.toggle("stacked");
-    stack.setAttribute("aria-pressed", String(on));
-  });
+  stackWith(document.getElementById("stack"))(explained);
   return explained;
 }

@@ -29,7 +29,7 @@ export const curves = () => ask("/v1/curves", { headers: keyed() });
 // The views that the served models have.
 export async function views() {
   const { models } = await ask("/v1/model", { headers: keyed() });
-  return [...new Set(models.flatMap((model) => model.views))];
+  return [...new Set(models.flatMap((model) => [model, ...model.beside]).flatMap((model) => model.views))];
 }
 
 function keyed(headers = {}) {

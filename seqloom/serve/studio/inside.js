@@ -3,27 +3,31 @@
 import { saveJson, themeNow } from "/explain/page/download.js";
 import { make } from "/explain/page/elements.js";
 import { showExplained, titles } from "/explain/page/explained.js";
+import { stackWith } from "/explain/page/lanes.js";
+import { noteOn } from "/explain/page/reading.js";
 import { Session } from "/explain/live/session.js";
-import { gatesOf } from "/explain/live/state.js";
+import { gatesOf, original } from "/explain/live/state.js";
 import * as api from "./api.js";
 
 const EVERY = 5000;  // ms between two looks at a run that trains
 const $ = (id) => document.getElementById(id);
 
-// The served model as the engine of a session: it asks the server for the lanes of a state.
+// The served model and those beside it as the engine of a session: it asks the server for the lanes of a state.
 class OnTheServer {
   about = "The server computes what you change.";
 
-  constructor(asked, explained) {
-    this.asked = asked;
-    this.models = [{ source: { reads: true }, target: { pieces: {} }, recorded: [] }];
-    this.explained = explained;
-    this.learn(explained.lanes[0]);
+  // `views`: what a changed lane shows again.
+  constructor(asked, explained, views) {
+    Object.assign(this, { asked, explained, views });
+    this.models = explained.lanes.map(() => ({ source: { reads: true }, target: { pieces: {} }, recorded: [] }));
+    const first = original(explained.lanes[0].source.text, explained.lanes.length);
+    this.shown = explained.lanes.map((lane, at) => ({ wish: JSON.stringify(wishes(first, at)), lane }));
+    explained.lanes.forEach((lane, at) => this.learn(lane, at));
   }
 
   // The names of tokens and gates, as far as a document has shown them.
-  learn(lane) {
-    const [model] = this.models;
+  learn(lane, at) {
+    const model = this.models[at];
     const seen = [...(lane.target?.tokens ?? []), ...lane.steps.flatMap((step) => step.top), ...(lane.beam?.nodes ?? []).map((node) => node.token)];
     for (const { id, piece } of seen) model.target.pieces[id] = piece;
     model.recorded = lane.maps.map((map) => map.name).filter((name) => name.includes(".gate."));
@@ -31,16 +35,34 @@ class OnTheServer {
 
   async lanes(state) {
     const began = performance.now();
-    this.explained = await api.explain({ ...this.asked, ...wishes(state) });
+    const lanes = await Promise.all(this.models.map((_, at) => this.lane(state, at)));
     const took = Math.round(performance.now() - began);
-    const [lane] = this.explained.lanes;
-    this.learn(lane);
-    return { lanes: [lane], said: `${lane.answers[0]} (${took} ms)` };
+    return { lanes, said: `${lanes.map((lane) => lane.answers[0]).join(" | ")} (${took} ms)` };
+  }
+
+  // The lane of one model. The first model is the one that translates; the others have names.
+  async ask(at, fields) {
+    const who = at ? { model: this.explained.lanes[at].model, source: "auto", target: "" } : {};
+    return (await api.explain({ ...this.asked, ...who, ...fields })).lanes[0];
+  }
+
+  // Only a lane whose wishes have changed is computed again.
+  async lane(state, at) {
+    const fields = wishes(state, at), wish = JSON.stringify(fields);
+    if (this.shown[at].wish === wish) return this.shown[at].lane;
+    const found = await this.ask(at, { views: this.views, ...fields });
+    const slow = titles(this.explained).map(([name]) => name).filter((name) => !this.views.includes(name));
+    const why = (name) => noteOn(this.explained.lanes[at], name) ?? `${name}: takes seconds, so it is shown without changes only; undo them to see it`;
+    const lane = { ...found, notes: [...found.notes, ...slow.map(why)] };
+    this.learn(lane, at);
+    this.shown[at] = { wish, lane };
+    return lane;
   }
 }
 
-// A state of the session as the fields of /v1/explain.
-function wishes({ text, models: [{ prefix, off, attention, gates }] }) {
+// What a state of the session wishes of one model, as fields of /v1/explain.
+function wishes({ text, models }, at) {
+  const { prefix, off, attention, gates } = models[at];
   return {
     q: text, prefix,
     heads_off: off.map(([map, head]) => ({ map, head })),
@@ -54,13 +76,14 @@ class Inside {
     const given = new URLSearchParams(location.search);
     this.asked = { q: given.get("q") ?? "", source: given.get("source") ?? "auto", target: given.get("target") ?? "" };
     this.watching = 0;
+    this.stack = stackWith($("stack"));
     this.wire();
     this.open();
   }
 
   wire() {
     $("all").addEventListener("click", () => this.open(true));
-    $("json").addEventListener("click", () => this.engine && saveJson("explain.json", JSON.stringify(this.engine.explained)));
+    $("json").addEventListener("click", () => this.session && saveJson("explain.json", JSON.stringify({ ...this.engine.explained, lanes: this.session.lanes })));
     $("curves").addEventListener("click", () => this.toggleCurves());
     $("theme").addEventListener("click", () => { document.documentElement.dataset.theme = themeNow() === "dark" ? "light" : "dark"; });
     try { document.documentElement.dataset.theme = localStorage.getItem("theme") ?? themeNow(); } catch { /* as the system has it */ }
@@ -70,12 +93,13 @@ class Inside {
   // The document of the text; `all`: with the views that take seconds.
   async open(all = false) {
     if (!this.asked.q.trim()) return this.say("Type a text on the first page, then choose “Look inside”.");
-    this.say(all ? "Computing all views; this takes some seconds …" : "");
+    this.say("");
     $("views").setAttribute("aria-busy", "true");
     try {
-      const wanted = all ? { views: await api.views() } : {};
-      const explained = await api.explain({ ...this.asked, ...wanted });
-      this.engine = new OnTheServer(this.asked, explained);
+      const explained = all && this.engine ? await this.withAllViews() : await api.explain({ ...this.asked, beside: true });
+      this.quick ??= titles(explained).map(([name]) => name);
+      this.engine = new OnTheServer(this.asked, explained, this.quick);
+      this.stack(explained);
       this.session = new Session(explained, this.engine);
       $("links").replaceChildren(...titles(explained).map(([name, title]) => make("a", { href: `#view-${name}` }, title)));
       this.say("");
@@ -84,6 +108,16 @@ class Inside {
     } finally {
       $("views").removeAttribute("aria-busy");
     }
+  }
+
+  // One model after the other, so that each has the server's whole deadline.
+  async withAllViews() {
+    const views = await api.views(), lanes = [], { models, explained } = this.engine;
+    for (const at of models.keys()) {
+      this.say(`Computing all views${at ? ` of ${explained.lanes[at].model}` : ""}; this takes some seconds …`);
+      lanes.push(await this.engine.ask(at, { views }));
+    }
+    return { ...explained, lanes };
   }
 
   // Curves of the served runs in the place of the views, again and again: a run may still train.
