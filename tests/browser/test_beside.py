@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seqloom.serve.batcher import Limits
+from seqloom.serve.limits import Limits
 from seqloom.serve.service import Service
 from seqloom.workflows.serve import load_pair
 
