@@ -113,6 +113,7 @@ def test_another_word_goes_to_all_and_a_link_restores_it(inside, server):
     assert [(lane["model"], lane["source"]["text"]) for lane in saved["lanes"]] == [(name, "a dog") for name in NAMES]
 
 
+@pytest.mark.slow
 def test_a_slow_view_is_shown_without_changes(inside):
     inside.click("#all")
     inside.wait_for_selector("#view-attribution")

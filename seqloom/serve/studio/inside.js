@@ -46,14 +46,21 @@ class OnTheServer {
     return (await api.explain({ ...this.asked, ...who, ...fields })).lanes[0];
   }
 
+  // Why a changed lane lacks the other views: each takes seconds, or the model has none.
+  slow(at) {
+    const before = this.explained.lanes[at], namesIn = (lanes) => titles({ ...this.explained, lanes }).map(([name]) => name);
+    const had = namesIn([before]);
+    return namesIn(this.explained.lanes).filter((name) => !this.views.includes(name)).map((name) =>
+      (had.includes(name) ? `${name}: takes seconds, so it is shown without changes only; undo them to see it` : noteOn(before, name)))
+      .filter(Boolean);
+  }
+
   // Only a lane whose wishes have changed is computed again.
   async lane(state, at) {
     const fields = wishes(state, at), wish = JSON.stringify(fields);
     if (this.shown[at].wish === wish) return this.shown[at].lane;
     const found = await this.ask(at, { views: this.views, ...fields });
-    const slow = titles(this.explained).map(([name]) => name).filter((name) => !this.views.includes(name));
-    const why = (name) => noteOn(this.explained.lanes[at], name) ?? `${name}: takes seconds, so it is shown without changes only; undo them to see it`;
-    const lane = { ...found, notes: [...found.notes, ...slow.map(why)] };
+    const lane = { ...found, notes: [...found.notes, ...this.slow(at)] };
     this.learn(lane, at);
     this.shown[at] = { wish, lane };
     return lane;
