@@ -76,11 +76,11 @@ function mapsOf(model, memory, path, sourceLength, before) {
   return maps;
 }
 
-// Recordings in the order of the maps that the page was made with.
+// Recordings in the order of the maps that the page was made with, others as the graph has them.
 function recordedIn(graph, before) {
   const places = new Map(before.map((map, at) => [map.name, at]));
   const place = ([name]) => places.get(name) ?? before.length;
-  return Object.entries(graph.recorded).sort().sort((a, b) => place(a) - place(b));
+  return Object.entries(graph.recorded).sort((a, b) => place(a) - place(b));
 }
 
 function gateMap(name, seen) {
