@@ -85,6 +85,36 @@ def test_all_views_and_the_curves_of_the_run(inside):
     inside.click("#curves")
 
 
+def test_curves_follow_a_run_that_trains(inside, pairs):
+    """Each look at the log shows the steps that were written meanwhile; an open table and the keyboard stay."""
+    log = pairs[0].translator.folder / "metrics.jsonl"
+
+    def write(step):
+        with log.open("a") as file:
+            file.write(f'{{"event": "train", "step": {step}, "loss": {5 - step / 10}, "lr": 0.001}}\n')
+
+    write(5)
+    write(10)
+    try:
+        inside.click("#curves")
+        inside.wait_for_selector("#view-curves svg.chart")
+        inside.click("#view-curves summary >> nth=0")
+        inside.focus("#view-curves svg.chart >> nth=0")
+        steps = inside.locator("#view-curves details tbody th")
+        assert steps.all_inner_texts() == ["5", "10"]
+        before = inside.get_attribute("#view-curves polyline >> nth=0", "points")
+        write(15)
+        inside.wait_for_function("() => document.querySelectorAll('#view-curves details[open] tbody tr').length === 3")
+        assert steps.all_inner_texts() == ["5", "10", "15"]
+        assert inside.get_attribute("#view-curves polyline >> nth=0", "points") != before
+        assert inside.evaluate("document.activeElement.matches('#view-curves svg.chart')")
+        inside.click("#curves")
+        inside.wait_for_selector("#view-attention")
+        assert inside.locator("#view-curves").count() == 0
+    finally:
+        log.unlink()
+
+
 def test_without_a_text_it_says_what_to_do(page, server):
     page.goto(f"{server.address}/inside")
     page.wait_for_selector("#status:has-text('Type a text on the first page')")

@@ -133,6 +133,7 @@ class Inside {
     const on = !this.watching;
     $("curves").setAttribute("aria-pressed", String(on));
     clearInterval(this.watching);
+    this.drawn = null;
     this.watching = on ? setInterval(() => this.showCurves(), EVERY) : 0;
     if (on) this.showCurves();
     else if (this.session) this.session.draw();
@@ -144,10 +145,22 @@ class Inside {
       const explained = await api.curves();
       if (!this.watching) return;
       this.say(explained.curves.length ? "" : "The served folders have no log of a training.");
-      if (explained.curves.length) showExplained($("views"), explained);
+      if (explained.curves.length) this.drawCurves(explained);
     } catch (error) {
       this.say(error.message);
     }
+  }
+
+  // Nothing moves while nothing is new; an opened table stays open, and the keyboard stays in its chart.
+  drawCurves(explained) {
+    const found = JSON.stringify(explained.curves);
+    if (found === this.drawn) return;
+    const views = $("views"), charts = () => [...views.querySelectorAll("svg.chart, summary")], tables = () => [...views.querySelectorAll("details")];
+    const open = this.drawn === null ? [] : tables().map((table) => table.open), at = charts().indexOf(document.activeElement);
+    this.drawn = found;
+    showExplained(views, explained);
+    tables().forEach((table, number) => { table.open = open[number] ?? false; });
+    charts()[at]?.focus({ preventScroll: true });
   }
 
   say(sentence) {
