@@ -20,9 +20,10 @@ from typing import Any
 from safetensors.numpy import load_file, save_file
 
 import seqloom
+from seqloom.config import dump_config
 from seqloom.metrics.measures import METRICS
 from seqloom.runtime.bundled import BOX, NAMES
-from seqloom.runtime.folder import read_facts, read_tokenizers
+from seqloom.runtime.folder import read_config, read_facts, read_tokenizers
 from seqloom.runtime.folder_sizes import size_of
 from seqloom.runtime.run_facts import RunFacts, write_facts
 
@@ -140,9 +141,18 @@ def pack(name: str, run: Path, out: Path) -> None:
         shutil.copytree(run / "tokenizer", twin / "tokenizer")
         if name == "pronounce":
             read_small_letters(twin)
+        else:
+            lower_capitals(twin)
         shutil.rmtree(out, ignore_errors=True)
         out.parent.mkdir(parents=True, exist_ok=True)
         seqloom.export(twin, "compact", out, quiet=True)
+
+
+def lower_capitals(folder: Path) -> None:
+    """Let the translator read a text in capitals in lower case: its data has few of them."""
+    config = read_config(folder)
+    changed = replace(config, data=replace(config.data, lower_capitals=True))
+    (folder / "config.toml").write_text(dump_config(changed), "utf-8")
 
 
 def read_small_letters(folder: Path) -> None:

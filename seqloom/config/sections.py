@@ -89,6 +89,11 @@ class DataConfig:
     source_lang: str = value("", "language code of the source; taken from file names like a.en,a.fr")
     target_lang: str = value("", "language code of the target; taken from file names like a.en,a.fr")
     normalise: str = one_of("none", NORMALISATIONS, "Unicode normalisation of every text")
+    lower_capitals: bool = value(
+        False,
+        "read a text in capitals in lower case and write its output in capitals; for data with few capitals",
+        only=Only(shapes=("writes",)),
+    )
     max_chars: int = number(
         5000,
         "longest line in characters; longer lines are excluded and reported (plain text is split instead)",

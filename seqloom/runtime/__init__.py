@@ -23,6 +23,7 @@ onnx_graph           runs one ONNX graph
 onnx_check           which ONNX graphs are run
 ctranslate2_check    which files are given to CTranslate2
 fast_recurrent       a faster step for recurrent models on torch
+capitals             texts in capitals: read in lower case, answered in capitals
 inputs               texts become ids within the model's limits
 sentences            splits long texts into sentences
 plain_module         a model as a plain torch module, for your own training steps

@@ -22,6 +22,7 @@ from seqloom.config import Config
 from seqloom.decode.hypothesis import Hypothesis
 from seqloom.decode.options import SearchRequest, check_vocabulary
 from seqloom.errors import UsageError
+from seqloom.runtime.capitals import read_capitals, write_capitals
 from seqloom.runtime.engines import Notice, check_request, faster_engine, load_torch_model, open_converted
 from seqloom.runtime.explaining import Explains
 from seqloom.runtime.folder import open_latest
@@ -214,13 +215,13 @@ class Translator(Explains):
 
         `prefixes`: what the outputs must begin with; `lines`: line numbers for warnings, by default 1, 2, 3 ...
         """
-        request, texts = self.fill(request), as_list(texts)
+        request, (texts, loud) = self.fill(request), read_capitals(as_list(texts), self.config.data)
         lines = lines or range(1, len(texts) + 1)
         begins = encode_prefixes(prefixes, self.tokenizers.target, self.config.data.normalise, lines)
         parts = split_texts(texts, self.intake(warn), begins, request, lines)
         found = self.open_first(request, parts) if request.alternatives else self.find(request, flat(parts))
         unmarked = [self.tokenizers.source.split_language(text)[1] for text in texts]
-        ranked = join(unmarked, parts, found, request.num, self.tokenizers.target)
+        ranked = write_capitals(join(unmarked, parts, found, request.num, self.tokenizers.target), loud)
         if request.alternatives:
             return [*map(without_repeats, ranked)]
         return [least_risky(each)[: request.shown] for each in ranked] if request.mbr else ranked

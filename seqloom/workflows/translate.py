@@ -55,7 +55,7 @@ def translate(
     def warn(message: str) -> None:
         say(f"{file or ('standard input' if texts is None else 'the text')}, {message}")
 
-    capitals = Capitals(model.facts.get("capitals"), warn)
+    capitals = Capitals(None if model.config.data.lower_capitals else model.facts.get("capitals"), warn)
     given = [[*texts]] if texts is not None else None
     for chunk in given or (chunks_of(file) if file is not None else ready_chunks(standard_input())):
         lines = range(done + 1, done + len(chunk) + 1)
