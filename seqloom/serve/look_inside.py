@@ -17,7 +17,7 @@ from seqloom.inside.curves import training_curves
 from seqloom.inside.edits import Edit, head_off, set_attention, set_gate
 from seqloom.inside.views import VIEWS, check_views
 from seqloom.serve.endpoint import Endpoint
-from seqloom.serve.messages import OptionalTarget, Said, Source, Text
+from seqloom.serve.messages import OptionalTarget, Said, Source
 from seqloom.serve.refusal import Refusal
 from seqloom.serve.service import Model, Service
 from seqloom.serve.translation import AUTO, check_texts, named_languages, route
@@ -56,6 +56,8 @@ class SetGate(Struct, forbid_unknown_fields=True):
     position: Whole | None = None
 
 
+SHORT = {"maxLength": MOST_CHARACTERS, "pattern": r"\S"}  # refused below, with a sentence that says more
+Explainable = Annotated[str, Meta(description="a text", extra_json_schema=SHORT)]
 Views = Annotated[list[str], Meta(description=f"a list of views: {', '.join(VIEWS)}", max_length=len(VIEWS))]
 Prefix = Annotated[list[Whole], Meta(description="a list of ids of target tokens", max_length=4096)]
 ModelName = Annotated[
@@ -75,7 +77,7 @@ Gates = Annotated[
 
 
 class ExplainRequest(Said, kw_only=True):
-    q: Text
+    q: Explainable
     source: Source = "auto"
     target: OptionalTarget = ""
     model: ModelName = ""

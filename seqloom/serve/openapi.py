@@ -102,7 +102,7 @@ def narrow(whole: dict[str, Any], service: Service) -> None:
             if kind.get("type") == "string" and name in allowed:
                 kind["enum"] = allowed[name]
             elif kind.get("type") == "string" and name in ("q", "text"):
-                kind["maxLength"] = service.limits.characters
+                kind.setdefault("maxLength", service.limits.characters)
             elif kind.get("type") == "array" and name in ("q", "text"):
                 kind["maxItems"] = service.limits.texts
                 kind["items"]["maxLength"] = service.limits.characters

@@ -20,8 +20,7 @@ def paths():
     return sorted((endpoint.method, endpoint.path) for endpoint in ENDPOINTS)
 
 
-@pytest.fixture(scope="module")
-def schema(server):
+def read_schema(server):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         schemathesis = pytest.importorskip("schemathesis")
@@ -30,7 +29,17 @@ def schema(server):
     return schema
 
 
-def try_out(schema, method, path, examples):
+@pytest.fixture(scope="module")
+def schema(server):
+    return read_schema(server)
+
+
+@pytest.fixture(scope="module")
+def locked_schema(locked):
+    return read_schema(locked)
+
+
+def try_out(schema, method, path, examples, headers=None):
     """Requests that the document allows and that it forbids, each answered as it says."""
     import hypothesis
     from schemathesis.generation import GenerationMode
@@ -42,13 +51,13 @@ def try_out(schema, method, path, examples):
                          suppress_health_check=list(hypothesis.HealthCheck))  # fmt: skip
     @hypothesis.given(case=strategy)
     def right(case):
-        case.call_and_validate()
+        case.call_and_validate(headers=headers)
 
     @hypothesis.settings(max_examples=examples, database=None, deadline=None, derandomize=True,
                          suppress_health_check=list(hypothesis.HealthCheck))  # fmt: skip
     @hypothesis.given(case=wrong)
     def not_right(case):
-        case.call_and_validate()
+        case.call_and_validate(headers=headers)
 
     right()
     if method == "POST" and schema[path][method].body:
@@ -64,3 +73,22 @@ def test_the_document_is_true(schema, method, path):
 @pytest.mark.parametrize(("method", "path"), paths())
 def test_the_whole_document_is_true(schema, method, path):
     try_out(schema, method, path, examples=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [None, "wrong", "open sesame"])
+@pytest.mark.parametrize(("method", "path"), paths())
+def test_the_whole_document_is_true_of_a_server_with_a_key(locked_schema, method, path, key):
+    headers = {"Authorization": f"Bearer {key}"} if key else None
+    try_out(locked_schema, method, path, examples=20, headers=headers)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}], ids=["no key", "wrong key"])
+@pytest.mark.parametrize(
+    "endpoint", [end for end in ENDPOINTS if end.takes], ids=lambda end: f"{end.method} {end.path}"
+)
+def test_every_endpoint_that_reads_a_request_asks_for_the_key(locked, endpoint, headers):
+    for body in (None, b"{}", b"[" * 1000, b"\xff"):
+        answer = locked.ask(endpoint.method, endpoint.path.format(id="en-de"), body, headers)
+        assert answer.status in ((endpoint.no_key,) if headers or not body or body == b"{}" else (400, endpoint.no_key))
+        assert answer.error
