@@ -27,7 +27,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 STATE = "state.json"
 TIED = "tied"  # metadata of the weights: JSON, the other names of tied tensors
-STEP_NAME = re.compile(r"step-(\d{8,})")
+STEP_NAME = re.compile(r"step-([0-9]{8,18})")
 
 
 class Damaged(Exception):
@@ -126,7 +126,9 @@ def list_checkpoints(folder: Path) -> list[int]:
     """The steps that have a folder, oldest first; nothing is verified."""
     if not folder.is_dir():
         return []
-    return sorted(int(m[1]) for entry in folder.iterdir() if (m := STEP_NAME.fullmatch(entry.name)) and entry.is_dir())
+    names = [entry.name for entry in folder.iterdir() if entry.is_dir()]
+    steps = [int(match[1]) for name in names if (match := STEP_NAME.fullmatch(name))]
+    return sorted(step for step in steps if step_name(step) in names)  # step-000000001 is no name of ours
 
 
 def open_checkpoint(path: Path) -> Checkpoint:

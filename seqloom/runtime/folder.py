@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 GOLDEN = "golden.json"  # a few held-out sources with the model's outputs
+MOST_GOLDEN = 100  # training writes five
 FREE_NUMBERS = 2**24  # of a table that a model computes: 64 MB
 WHAT_IT_IS = "A model is the folder that `seqloom train --out` wrote."
 
@@ -192,11 +193,12 @@ def read_golden(file: Path) -> list[dict[str, str]]:
         golden = read_json(file, STATE)
     except (OSError, ValueError) as error:
         raise ModelError(f"{file}: cannot be read ({error}); it is written when training ends.") from None
-    pairs: list[Any] = golden if isinstance(golden, list) else [None]
+    pairs: list[Any] = golden if isinstance(golden, list) and len(golden) <= MOST_GOLDEN else [None]
     if not all(
         isinstance(p, dict) and isinstance(p.get("source"), str) and isinstance(p.get("target"), str) for p in pairs
     ):
         raise ModelError(
-            f"{file}: damaged: want a list of {{source, target}}, both texts. Copy the whole folder again."
+            f"{file}: damaged: want a list of at most {MOST_GOLDEN} {{source, target}}, both texts. Copy the whole "
+            "folder again."
         )
     return pairs

@@ -15,7 +15,7 @@ from seqloom.data.store import Store
 from seqloom.data.store_checks import check_store
 from seqloom.errors import DataError, ModelError
 from seqloom.files.durable import hash_file
-from seqloom.runtime.checkpoints import open_checkpoint
+from seqloom.runtime.checkpoints import list_checkpoints, open_checkpoint
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.runtime.run_facts import write_facts
 from seqloom.workflows.train import clear_after_a_kill
@@ -166,6 +166,23 @@ def test_a_state_that_fits_no_run_is_one_sentence(folder, tiny_pairs, tiny_setti
     assert main(["train", str(tiny_pairs), "--out", str(folder), *more]) == 4
     said = capsys.readouterr().err
     assert "Traceback" not in said and str(folder / "checkpoints") in said.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "name", ["step-000000001", "step-\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661", "step-" + "9" * 30]
+)
+def test_a_folder_that_is_only_called_almost_like_a_checkpoint(folder, tiny_pairs, tiny_settings, name):
+    (folder / "checkpoints" / name).mkdir()
+    assert list_checkpoints(folder / "checkpoints") == [6]
+    assert main(["train", str(tiny_pairs), "--out", str(folder), *tiny_settings, "--set", "train.max_steps=7"]) == 0
+    assert (folder / "checkpoints" / name).is_dir()
+
+
+def test_golden_sentences_are_few(folder, capsys):
+    many = [{"source": "abc", "target": "x"}] * 101
+    (folder / "golden.json").write_text(json.dumps(many), "utf-8")
+    assert main(["info", str(folder), "--check"]) == 4
+    assert "want a list of at most 100" in capsys.readouterr().err
 
 
 def test_a_state_of_another_step_is_not_that_of_its_checkpoint(folder):
