@@ -35,6 +35,7 @@ FLOAT = 4  # bytes
 COUNTED = 5  # batches whose operations are counted, spread over an epoch
 ROWS = 4  # of each of them
 TIMED = 8  # batches, at least, if the time allows
+PROBE = 256  # tokens per side in the first batches that are timed
 WARM_UP = 2  # batches that are not counted: the first ones wait for memory
 STATES = {"adamw": 2, "adadelta": 2, "sgd": 0}  # numbers that an optimizer keeps per parameter
 
@@ -161,23 +162,28 @@ def counting_saved(model: nn.Module) -> Iterator[dict[int, int]]:
         yield saved
 
 
-def measure_steps(work: Workload, costs: Costs, model: nn.Module, task: Task, speed: float, limit: float) -> Seconds:
-    """Train on the workload for at most about `limit` seconds, and say where the time went.
+def measure_steps(work: Workload, model: nn.Module, task: Task, limit: float) -> Seconds:
+    """Train on the workload for about `limit` seconds, twice as long on a busy machine, and say where the time went.
 
-    speed: operations per second of a bare matrix product. Batches that would take too long are made smaller.
+    Two small batches come first: by their processor time, batches that would take too long are made smaller.
     """
-    config = work.config
-    estimate = costs.flops / (0.3 * speed)  # seconds per cell
-    cells = limit / (estimate * (TIMED + WARM_UP))
-    batches = small_batches(work, task, max(256, int(cells / 2)))
-    optimizer, plan = make_optimizer(model, config.train), batches.epoch(0)
-    spent, until = Seconds(), time.monotonic() + limit
+    config, optimizer = work.config, make_optimizer(model, work.config.train)
     model.train()
+    probe = Seconds()
+    small = small_batches(work, task, PROBE)
+    for number in range(2):  # the first one waits for memory and kernels
+        probe = Seconds()
+        time_step(small.epoch(0)[number % len(small.epoch(0))], small, model, task, optimizer, config, probe)
+    each = probe.processor / probe.cells / config.train.threads
+    batches = small_batches(work, task, max(PROBE, int(limit / (TIMED * each) / 2)))
+    plan, spent, began = batches.epoch(0), Seconds(), time.monotonic()
     for number in range(10**9):
-        if number == WARM_UP or (number == 1 and time.monotonic() > until - limit / 2):
-            spent = Seconds()
-        if number > WARM_UP and time.monotonic() > until:
+        seconds = time.monotonic() - began
+        worked = spent.processor >= 0.8 * limit * config.train.threads
+        if number > WARM_UP and (seconds > 2 * limit or (seconds > limit and worked)):
             break
+        if number == WARM_UP:
+            spent = Seconds()
         time_step(plan[number % len(plan)], batches, model, task, optimizer, config, spent)
     return spent
 

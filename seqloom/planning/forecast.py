@@ -20,7 +20,7 @@ from seqloom.planning.machine import Machine
 from seqloom.training.run_end import steps_in_all
 
 BASE_MEMORY = 400e6  # bytes of a process before its model is built: Python, torch and their libraries
-INDEX_MEMORY = 60  # bytes per pair while an epoch is planned (benchmarks/store_scale.py)
+INDEX_MEMORY = 40  # bytes per pair while an epoch is planned (benchmarks/store_scale.py --index)
 STORE_COLUMNS = 30  # bytes per pair in the store, beside its ids
 
 

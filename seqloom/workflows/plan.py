@@ -99,7 +99,7 @@ def plan(request: PlanRequest) -> Planned:
         matmul = matmul_speed(CPU, config.train.precision)
         notes, cores_used = [], 0.0
         if machine.is_here:
-            costs = replace(costs, seconds=measure_steps(work, costs, model, task, matmul, SECONDS))
+            costs = replace(costs, seconds=measure_steps(work, model, task, SECONDS))
             cores_used = costs.seconds.processor / costs.seconds.all
             notes = notes_here(cores_used, config, request.world)
         amount = describe_amount(work, task)
