@@ -243,6 +243,12 @@ def layers() -> dict[str, tuple[set[str], str]]:
     return table
 
 
+def promises_page() -> str:
+    """The table that the tests of faults try cell by cell."""
+    render: Callable[[], str] = runpy.run_path(str(ROOT / "tests/faults/promises.py"))["render"]
+    return f"{NOTICE}\n{render()}"
+
+
 def architecture_page() -> str:
     """ARCHITECTURE.md with its generated parts anew."""
     page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
@@ -276,6 +282,7 @@ PAGES = {
     "docs/reference/commands.md": commands_page,
     "docs/reference/python.md": python_page,
     "docs/reference/files.md": files_page,
+    "docs/reference/promises.md": promises_page,
     "docs/reference/explain.schema.json": lambda: json.dumps(schema(), indent=1) + "\n",
     "ARCHITECTURE.md": architecture_page,
 }

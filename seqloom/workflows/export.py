@@ -14,7 +14,7 @@ from seqloom.formats.check_engine import EngineOptions, Tell
 from seqloom.formats.registry import FORMATS, Format
 from seqloom.metrics.testset import Item
 from seqloom.runtime.engine_folder import FOLDER, MANIFEST
-from seqloom.runtime.folder import RunFolder, open_run
+from seqloom.runtime.folder import RunFolder, check_hash, open_run
 
 
 def export(
@@ -35,6 +35,7 @@ def export(
     if shortlist < 0:
         raise UsageError(f"--shortlist {shortlist}: want 0 (none) or more target tokens for each source token")
     chosen, run = FORMATS[format], open_run(folder)
+    check_hash(run)
     if out is None and chosen.make_engine is None:
         raise UsageError(f"--format {format}: name the folder to write with --out")
     if out is not None:
