@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from seqloom.training.signals import StopFlag, stop_requested
+from seqloom.training import signals
+from seqloom.training.signals import SharedStop, StopFlag, stop_requested
 
 WAIT = """
 import time
@@ -86,3 +87,21 @@ def test_another_thread_does_without() -> None:
     thread.join()
     assert not found[0]
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_one_of_several_processes_stops_when_all_know_and_takes_a_repeated_signal_for_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """torchrun sends a Ctrl-C on to processes that have it already."""
+    left: list[int] = []
+    monkeypatch.setattr(signals.os, "_exit", left.append)
+    stop = SharedStop()
+    stop.on_signal(signal.SIGINT, None)
+    stop.on_signal(signal.SIGTERM, None)
+    assert (bool(stop), stop.heard, left) == (False, signal.SIGINT, [])
+    stop.signal = stop.heard  # as `Several.agree` does, once every process has heard of it
+    assert stop
+    assert stop.exit_code == 130
+    stop.since -= signals.SAME_SIGNAL + 1
+    stop.on_signal(signal.SIGINT, None)
+    assert left == [130]
