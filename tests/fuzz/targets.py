@@ -3,7 +3,6 @@
 A target takes any bytes. It returns, or raises one of the errors for people; everything else is a fault.
 """
 
-import asyncio
 import json
 import os
 import shutil
@@ -145,7 +144,7 @@ def body(content: bytes) -> None:
 
 
 def multipart(content: bytes) -> None:
-    asyncio.run(parse_multipart(content, "xyz"))
+    parse_multipart(content, "xyz")
 
 
 REQUEST = (Refusal, msgspec.ValidationError)
