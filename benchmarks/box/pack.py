@@ -190,12 +190,22 @@ def card(name: str, kind: Kind, facts: RunFacts, signatures: dict[str, str], fig
         "",
         kind.limits,
     ]
+    if weak := weak_slices(figures):
+        lines += ["", f"Weak: {', '.join(weak)}."]
     if figures:
         lines += ["", "## More figures", "", "`python benchmarks/box/measure.py` wrote these. A slice has the same "]
         lines[-1] += "sentences in another form; beside it, in brackets, the score of their plain form."
         lines += ["", "| test | sentences | BLEU | chrF | names or numbers kept |", "|---|---|---|---|---|"]
         lines += [figure_row(test, row) for test, row in figures.items() if "BLEU" in row]
     return "\n".join(lines) + "\n"
+
+
+def weak_slices(figures: dict[str, Any]) -> list[str]:
+    """Slices that lose more than two points against their plain form, and test sets far from Tatoeba."""
+    lost = {test: row["plain BLEU"] - row["BLEU"] for test, row in figures.items() if "plain BLEU" in row}
+    found = [f"{test.removeprefix('slice: ')} ({-points:+.1f} BLEU)" for test, points in lost.items() if points > 2]
+    other = [test for test in ("europarl dev",) if test in figures]
+    return [*(f"{test} (BLEU {figures[test]['BLEU']:.1f})" for test in other), *found]
 
 
 def figure_row(test: str, row: dict[str, Any]) -> str:
