@@ -30,6 +30,7 @@ ARMS: dict[str, tuple[str, list[str]]] = {
     "rnnsearch": ("rnnsearch-small", []),
     "rnnsearch-256": ("rnnsearch-small", ["model.width=256", "model.embed_size=192", "text.vocab_size=2000"]),
     "luong": ("ladder/luong", []),
+    "luong-512": ("ladder/luong", ["train.batch_tokens=512"]),
     "transformer": ("transformer-small", []),
     "rotary": ("transformer-small", ["model.positions=rotary"]),
     "rotary-512": ("transformer-small", ["model.positions=rotary", "train.batch_tokens=512"]),
