@@ -2,10 +2,6 @@
 
 This reads the pairs of all corpora, the first 300,000 at most. It comes before the checking pass, because the recipe
 decides how the tokenizer learns.
-
-A budget decides, too: a Transformer learns little from its first two million target tokens, and more than a recurrent
-network with attention from the later ones. So the machine is timed, and a budget that is too short for a Transformer
-gets a recurrent network (docs/log.md has the evidence).
 """
 
 import math
@@ -14,28 +10,20 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from statistics import median_low
 
-import torch
-
-from seqloom.config import TASKS, DataConfig, TrainConfig, load_config
+from seqloom.config import TASKS, DataConfig, load_config
 from seqloom.config.recipes import find_recipe
 from seqloom.data.corpus import CorpusSpec, Pair, usable_pairs
-from seqloom.runtime.engine_torch import find_device
-from seqloom.runtime.engines import usable_cores
-from seqloom.training.precision import choose_precision
-from seqloom.training.speed import matmul_speed
 
 LOOKED_AT = 300_000  # pairs: a file may be sorted by length, so its first lines say little of the others
 MOST_WITH_BLANKS = 0.01  # share of the targets that may have a blank where all are single words
 SHORT = 40  # characters: words, dates and codes, not sentences
 GZIP = 3  # a text is about three times as large as its gzip file
-CHARS_PER_TOKEN = {"characters-rnn": 1}  # all others: WORD_PIECES
-WORD_PIECES = 4
+CHARS_PER_TOKEN = {"characters-rnn": 1, "transformer-small": 4}
 ENOUGH_UPDATES = 5000
 SMALL = 300_000  # pairs: all of them should be seen a few times
-QUICK = "ladder/luong"  # the recurrent recipe that learns most in the first minutes
-ENOUGH_TOKENS = 2.5e6  # target tokens in the budget: from here on a Transformer ends ahead of QUICK
-OPERATIONS = 40e6  # of a training step of transformer-small, per target token
-USUAL_MFU = 0.4  # share of the speed of a bare matrix product that training reaches
+# Rotary positions learn so much faster that no recurrent recipe is ahead, however short the budget (docs/log.md). The
+# recipe itself keeps sinusoids, because only these have a Hugging Face form.
+FASTER = {"transformer-small": ("model.positions=rotary",)}
 
 
 @dataclass(frozen=True)
@@ -46,13 +34,11 @@ class Choice:
     epochs: int = 0  # among the settings; a budget or a limit of the user takes their place
 
 
-def choose_recipe(
-    task: str, specs: Sequence[CorpusSpec], data: DataConfig, begun: bool = False, tokens: float = math.inf
-) -> Choice:
-    """Choose the task's own recipe; for translation characters for single words, else a small model for sentences.
+def choose_recipe(task: str, specs: Sequence[CorpusSpec], data: DataConfig, begun: bool = False) -> Choice:
+    """Choose the task's own recipe; for translation characters for single words, else a small Transformer.
 
     The number of epochs follows from the size of the data. begun: the run starts from an earlier model (--init), so a
-    recipe with small steps is chosen. tokens: how many target tokens a Transformer would read in the budget.
+    recipe with small steps is chosen.
     """
     record = TASKS[task]
     if begun and record.fine_tune_recipe:
@@ -64,33 +50,15 @@ def choose_recipe(
         sizes.add(pair)
     typical = sizes.typical
     one_word = typical <= SHORT and sizes.with_blanks <= MOST_WITH_BLANKS * len(sizes.lengths)
-    short = not one_word and tokens < ENOUGH_TOKENS
-    name = "characters-rnn" if one_word else QUICK if short else "transformer-small"
+    name = "characters-rnn" if one_word else "transformer-small"
     number = estimate_pairs(specs, sizes)
     batch_tokens = load_config(find_recipe(name)).train.batch_tokens
-    updates = max(1.0, number * (1 + typical / CHARS_PER_TOKEN.get(name, WORD_PIECES)) / batch_tokens)  # per epoch
+    updates = max(1.0, number * (1 + typical / CHARS_PER_TOKEN[name]) / batch_tokens)  # per epoch
     epochs = min(300, max(3 if number <= SMALL else 1, math.ceil(ENOUGH_UPDATES / updates)))
     kind = "single words, read by characters" if one_word else "sentences"
     about = "" if number == len(sizes.lengths) else "about "
     reason = f"{kind} (typical: {typical} characters), {about}{number:,} pairs"
-    if short:
-        reason += (
-            f"; the budget is enough for about {tokens:,.0f} tokens on this machine, from which a recurrent network "
-            "with attention learns more than a Transformer"
-        )
-    return Choice(name, (f"train.max_epochs={epochs}",), reason, epochs)
-
-
-def tokens_within(seconds: float, train: TrainConfig) -> float:
-    """Estimate how many target tokens transformer-small reads in this time, from the speed of a matrix product here."""
-    device = find_device(train.device)
-    before = torch.get_num_threads()
-    torch.set_num_threads(train.threads or usable_cores())
-    try:
-        speed = matmul_speed(device, choose_precision(train.precision, device, width=256))
-    finally:
-        torch.set_num_threads(before)
-    return seconds * USUAL_MFU * speed / OPERATIONS
+    return Choice(name, (f"train.max_epochs={epochs}", *FASTER.get(name, ())), reason, epochs)
 
 
 class Sizes:

@@ -1,6 +1,5 @@
 """Resolve the settings of a run, once and before any data is read: recipe, overrides, --init, files and machine."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from seqloom.models.build import check_model
 from seqloom.runtime.engine_torch import find_device
 from seqloom.runtime.folder import read_config
 from seqloom.text.sides import Tokenizers
-from seqloom.training.choose_recipe import choose_recipe, tokens_within
+from seqloom.training.choose_recipe import FASTER, choose_recipe
 from seqloom.training.data import gather_corpora, open_pairs
 from seqloom.training.init_from import Beginning, check_beginning, check_fit
 from seqloom.training.precision import choose_precision
@@ -112,12 +111,12 @@ def settle_config(request: TrainRequest, specs: Sequence[CorpusSpec], preview: P
     """Load and complete the settings; a run that continues without --recipe uses those in its folder as the recipe."""
     file, overrides = preview.file, list(request.overrides)
     if file is None:
-        tokens = tokens_within(request.budget, machine_settings(overrides)) if request.budget else math.inf
-        choice = choose_recipe(preview.task, specs, data_settings(overrides), begun=bool(preview.init), tokens=tokens)
+        choice = choose_recipe(preview.task, specs, data_settings(overrides), begun=bool(preview.init))
         limited = request.budget or any(of_limits(override) for override in overrides)
         until = f": {choice.epochs} epochs" if choice.epochs and not limited else ""
         why = f"{choice.reason}{until}"
-        request.tell(f"recipe {choice.recipe}: {why}. Another one: --recipe (`seqloom recipes` lists them)")
+        name = " with ".join([choice.recipe, *FASTER.get(choice.recipe, ())])
+        request.tell(f"recipe {name}: {why}. Another one: --recipe (`seqloom recipes` lists them)")
         file, overrides = find_recipe(choice.recipe), [*choice.settings, *overrides]
     config = load_config(file, overrides)
     refuse_idle(config, request.overrides)
@@ -147,12 +146,6 @@ def data_settings(overrides: Sequence[str]) -> DataConfig:
     """Load the settings that decide which pairs are read; data.reverse_source does not, and asks for an rnn."""
     about_data = [one for one in overrides if one.strip().startswith("data.") and "reverse_source" not in one]
     return load_config(None, about_data).data
-
-
-def machine_settings(overrides: Sequence[str]) -> TrainConfig:
-    """Load the settings that decide how fast the machine is."""
-    names = ("train.threads", "train.device", "train.precision")
-    return load_config(None, [one for one in overrides if one.partition("=")[0].strip() in names]).train
 
 
 def budget_instead(train: TrainConfig, request: TrainRequest) -> TrainConfig:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from seqloom.config import Config, DataConfig, TrainConfig, dump_config, load_config
+from seqloom.config import Config, DataConfig, dump_config, load_config
 from seqloom.config.recipes import find_recipe
 from seqloom.data.corpus import CorpusSpec
 from seqloom.errors import UsageError
@@ -167,7 +167,7 @@ def test_without_a_recipe_a_run_that_goes_on_keeps_its_own(tmp_path: Path, spec:
 def test_without_a_recipe_a_new_run_says_which_and_why(tmp_path: Path, spec: CorpusSpec) -> None:
     said: list[str] = []
     assert settled(tmp_path / "new", spec, tell=said.append).model.kind == "transformer"
-    assert "transformer-small" in said[0]
+    assert "recipe transformer-small with model.positions=rotary: " in said[0]
     assert "sentences" in said[0]
 
 
@@ -187,44 +187,8 @@ def test_the_size_of_the_data_decides_the_epochs(
     )
     monkeypatch.setattr(choose, "estimate_pairs", lambda specs, sizes: number)
     choice = choose_recipe("translate", [CorpusSpec.parse(str(tmp_path / "pairs.tsv"))], DataConfig())
-    assert choice.settings == (f"train.max_epochs={epochs}",)
+    assert choice.settings == (f"train.max_epochs={epochs}", "model.positions=rotary")
     assert f"{number:,} pairs" in choice.reason
-
-
-@pytest.mark.parametrize(
-    ("tokens", "recipe"), [(1e5, "ladder/luong"), (2.4e6, "ladder/luong"), (3e6, "transformer-small")]
-)
-def test_a_budget_too_short_for_a_transformer_gets_a_recurrent_network(
-    spec: CorpusSpec, tokens: float, recipe: str
-) -> None:
-    choice = choose_recipe("translate", [spec], DataConfig(), tokens=tokens)
-    assert choice.recipe == recipe
-    assert (f"about {tokens:,.0f} tokens" in choice.reason) == (recipe != "transformer-small")
-
-
-def test_a_short_budget_leaves_single_words_their_recipe(tmp_path: Path) -> None:
-    (tmp_path / "words.tsv").write_text("hello\thɛloʊ\nworld\twɜːld\n", "utf-8")
-    spec = CorpusSpec.parse(str(tmp_path / "words.tsv"))
-    assert choose_recipe("translate", [spec], DataConfig(), tokens=1e5).recipe == "characters-rnn"
-
-
-def test_the_budget_and_the_speed_of_the_machine_decide(
-    tmp_path: Path, spec: CorpusSpec, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """1,000 tokens per second: four minutes are too short for a Transformer, an hour is not."""
-    monkeypatch.setattr(choose, "matmul_speed", lambda device, precision: 1000 * choose.OPERATIONS / choose.USUAL_MFU)
-    assert settled(tmp_path / "a", spec, budget=240.0).model.decoder == "luong"
-    assert settled(tmp_path / "b", spec, budget=3600.0).model.kind == "transformer"
-    assert settled(tmp_path / "c", spec).model.kind == "transformer", "without a budget nothing is timed"
-
-
-def test_the_machine_is_timed_with_the_threads_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    used: list[int] = []
-    monkeypatch.setattr(choose, "matmul_speed", lambda *_: float(used.append(torch.get_num_threads()) or 1e9))
-    before = torch.get_num_threads()
-    assert choose.tokens_within(100.0, TrainConfig(threads=3)) == pytest.approx(100 * 0.4 * 1e9 / 40e6)
-    assert used == [3]
-    assert torch.get_num_threads() == before
 
 
 def test_the_pairs_are_counted_and_their_number_is_estimated_only_where_there_are_many(
@@ -260,6 +224,14 @@ def test_the_epochs_of_the_recipe_are_told_only_where_they_hold(
     assert "epochs" not in said[1]
     settled(tmp_path / "c", spec, tell=said.append, budget=60.0)
     assert "epochs" not in said[2]
+
+
+def test_the_chosen_transformer_has_rotary_positions_unless_the_user_wants_others(
+    tmp_path: Path, spec: CorpusSpec
+) -> None:
+    assert settled(tmp_path / "a", spec).model.positions == "rotary"
+    assert settled(tmp_path / "b", spec, "model.positions=sinusoidal").model.positions == "sinusoidal"
+    assert settled(tmp_path / "c", spec, recipe="transformer-small").model.positions == "sinusoidal"
 
 
 def test_settings_of_the_chosen_recipe_may_be_changed(tmp_path: Path) -> None:
