@@ -27,7 +27,6 @@ from seqloom.serve.service import Model, Service
 from seqloom.serve.translation import Translated, Wish, translate
 
 if TYPE_CHECKING:
-    from seqloom.config import Config
     from seqloom.runtime.translator import Translator
 
 
@@ -71,21 +70,23 @@ def facts_of(model: Model, beam: int | None) -> ModelFacts:
         parameters=facts.get("params"),
         beam=config.decode.beam if beam is None else beam,
         max_tokens=config.data.max_tokens,
-        views=views_of(config),
+        views=views_of(model.translator),
         beside=[beside_facts(name, one) for name, one in model.beside.items()],
         made_by=facts.get("version"),
     )
 
 
 def beside_facts(name: str, translator: "Translator") -> BesideFacts:
-    config = translator.config
     return BesideFacts(
-        name=name, kind=config.model.kind, parameters=translator.facts.get("params"), views=views_of(config)
+        name=name,
+        kind=translator.config.model.kind,
+        parameters=translator.facts.get("params"),
+        views=views_of(translator),
     )
 
 
-def views_of(config: "Config") -> list[str]:
-    return [name for name, view in VIEWS.items() if view.fits(config)]
+def views_of(translator: "Translator") -> list[str]:
+    return [name for name, view in VIEWS.items() if view.fits(translator.config)]
 
 
 async def alive(service: Service, _: None) -> Health:
