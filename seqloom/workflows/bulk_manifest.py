@@ -13,7 +13,7 @@ from typing import Any
 
 from seqloom.errors import ModelError
 from seqloom.files.durable import hash_file
-from seqloom.runtime.folder import RunFolder, open_latest
+from seqloom.runtime.folder import RunFolder, check_hash, open_latest
 
 LIBRARIES = ("seqloom", "torch", "ctranslate2", "tokenizers", "onnxruntime")
 
@@ -27,6 +27,9 @@ class ModelFiles:
 
 
 def models_of(runs: Sequence[RunFolder]) -> tuple[ModelFiles, ...]:
+    """The models with their fingerprints; weights that changed are refused before anything is written."""
+    for run in runs:
+        check_hash(run)
     return tuple(ModelFiles(run.path.resolve(), digests_of(run)) for run in runs)
 
 

@@ -18,6 +18,8 @@ OUTCOMES = {
     "clears what was left behind.",
     "saved": "It ends after the current step, saves, says how to continue, and exits with 143. The same command "
     "afterwards continues there and gives the same result.",
+    "kept": "It ends, keeps the finished part and says how to continue. The same command afterwards gives the same "
+    "result.",
     "drained": "It answers the requests that have come, refuses new ones, and exits with 0.",
     "exit 2": "One sentence names the file, the reason and what to do. Nothing that was there changes. Once that is "
     "corrected, the same command gives the same result.",
@@ -42,6 +44,7 @@ STAGES = {
     "checkpoint": "`train` writes a checkpoint",
     "finish": "`train` writes the model",
     "engine": "`train` makes the fast engine",
+    "translate": "`translate -o FILE`, between two chunks",
     "evaluate": "`evaluate --outputs FILE`, before the model answers",
     "export": "`export --out FOLDER` writes",
     "import": "`import --out FOLDER` writes",
@@ -59,6 +62,7 @@ validation | again   | saved   | again        | exit 5    | exit 5    | same    
 checkpoint | again   | saved   | again        | exit 5    | exit 5    | same     | same    | skipped  | same
 finish     | again   | same    | again        | exit 5    | exit 5    | same     | same    | skipped  | same
 engine     | again   | same    | again        | exit 5    | exit 5    | same     | same    | skipped  | same
+translate  | again   | kept    | kept         | exit 5    | exit 2    | same     | same    | exit 4   | same
 evaluate   | again   | again   | again        | exit 5    | exit 2    | same     | same    | exit 4   | same
 export     | again   | again   | again        | exit 5    | exit 2    | same     | same    | exit 4   | same
 import     | again   | again   | again        | exit 5    | exit 2    | exit 4   | exit 4  | not seen | same

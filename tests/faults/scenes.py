@@ -64,6 +64,10 @@ SCENES = {
     "checkpoint": Scene(TRAIN, "run", "seqloom.training.checkpoint:write_new", 10),
     "finish": Scene(TRAIN, "run", "seqloom.training.finish:save_weights"),
     "engine": Scene(TRAIN, "run", "seqloom.training.finish:write_fast_form"),
+    "translate": Scene(
+        ["translate", "model", "text.txt", "-o", "out.txt", "--beam", "1"], "out.txt",
+        "seqloom.scale.chunk_folder:ChunkFolder.write", 2, "text.txt", "model/model.safetensors", ("model",),
+    ),
     "evaluate": Scene(
         ["evaluate", "model", "test.tsv", "--outputs", "out.txt", "--beam", "1"], "out.txt",
         "seqloom.evaluation.translations:answer", 1, "test.tsv", "model/model.safetensors", ("model",),
