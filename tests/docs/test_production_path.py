@@ -19,10 +19,10 @@ TOY = {  # what a toy run sets beside: the shape and the tokenizer of a student 
         "model.width=16",
         "model.layers=1",
         "model.heads=2",
-        "text.tokenizer=char",
-        "text.vocab_size=60",
+        "text.tokenizer=word",
+        "text.vocab_size=400",
     ],
-    "rnnsearch-small": ["model.width=16", "text.tokenizer=char", "text.vocab_size=60"],
+    "rnnsearch-small": ["model.width=16", "text.tokenizer=word", "text.vocab_size=400"],
     "fast": [],
 }
 
