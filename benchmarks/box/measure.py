@@ -78,7 +78,8 @@ class Measure:
             ("written out", tatoeba, corpus.written_out),
             ("several sentences", tatoeba, corpus.several_sentences),
         ):
-            figures[f"slice: {name}"] = self.slice_of(pairs, form)
+            if self.side == 0 or form is not corpus.written_out:  # it changes English alone: a source, not a reference
+                figures[f"slice: {name}"] = self.slice_of(pairs, form)
         figures["slice: over 20 words"] = self.scores([p for p in europarl if len(p[self.side].split()) > 20])
         figures["slice: up to 20 words"] = self.scores([p for p in europarl if len(p[self.side].split()) <= 20])
         return figures

@@ -128,7 +128,7 @@ def list_checkpoints(folder: Path) -> list[int]:
         return []
     names = [entry.name for entry in folder.iterdir() if entry.is_dir()]
     steps = [int(match[1]) for name in names if (match := STEP_NAME.fullmatch(name))]
-    return sorted(step for step in steps if step_name(step) in names)  # step-000000001 is no name of ours
+    return sorted(step for step in steps if step_name(step) in names)  # not step-000000001
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
