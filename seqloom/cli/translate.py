@@ -16,6 +16,7 @@ from seqloom.cli.flags import (
     search_flags,
 )
 from seqloom.decode.options import SearchRequest
+from seqloom.workflows.documents import is_document, translate_file
 from seqloom.workflows.models import model_and_input
 from seqloom.workflows.translate import PrefixLines, as_texts, format_lines
 from seqloom.workflows.translate import translate as run
@@ -53,6 +54,8 @@ def translate(
 
     With --out, a large file is translated in numbered chunks by --workers processes or a Ray cluster. The output has
     the bytes of `seqloom translate --threads 1`. After Ctrl-C or a kill, the same command continues.
+    Of a file that ends in .html, .srt, .po or .json, --out gets the same file with translated texts: tags, times, keys
+    and placeholders stay.
 
     Parameters
     ----------
@@ -85,10 +88,17 @@ def translate(
         seqloom translate runs/x input.txt --mbr 20
         seqloom translate runs/x big.txt.gz -o output.txt.gz --workers 8
         seqloom translate runs/x big.txt -o output.txt --ray 10.0.0.1:6379
+        seqloom translate runs/x film.srt -o film.fr.srt
     """
     bulk.check()
     model, given = model_and_input(folder, file)
     file = given or "-"
+    if bulk.out is not None and is_document(file):
+        translate_file(
+            [model, *models.with_], Path(file), bulk.out, search, threads=models.threads, engine=models.engine,
+            say=lambda message: print(message, file=sys.stderr),
+        )  # fmt: skip
+        return
     if bulk.out is not None:
         translate_bulk([model, *models.with_], file, search, PrefixLines(prefix, prefix_file), scores, models, bulk)
         return

@@ -25,6 +25,7 @@ body             request bodies: JSON, form, multipart, query
 segments         text or HTML split into what is translated and what stays, and joined again
 markup           HTML as tags, comments and texts
 inline           HTML as sentences with inline markup
+documents        .html, .srt, .po and .json files with other texts
 placing          inline markup put into a translation by the word alignment
 marks            the types of these (segments and the marks in them), and plain text as lines
 detect           language detection

@@ -2,6 +2,7 @@
 
 train          trains a model into a folder, or continues; finishes a stopped run
 translate      translates a stream of lines
+documents      translates the texts of .html, .srt, .po and .json files
 evaluate       measures a model on a file
 score          log-probabilities of the targets of a file
 plan           predicts the hours, memory and traffic of a training run

@@ -47,7 +47,7 @@ RULES: dict[str, tuple[set[str], str]] = {
         "a loaded model and a text become an explain document; it draws nothing",
     ),
     "serve": (
-        {"errors", "decode.options", "runtime", "explain.document", "inside"},
+        {"errors", "files.reading", "decode.options", "runtime", "explain.document", "inside"},
         "texts over HTTP: no torch, no training; a model is a Translator",
     ),
     "evaluation": (
