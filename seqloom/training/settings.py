@@ -103,7 +103,7 @@ def saved_settings(request: TrainRequest) -> Path | None:
     """Find the settings of a run that has started; those of a run that was refused before do not count."""
     if not request.started:
         return None
-    read_config(request.out)  # the file of a started run is its own: one that is missing or damaged is no wrong recipe
+    read_config(request.out)  # the file of a started run is its own: a damaged one is not a wrong recipe
     return request.out / "config.toml"
 
 
