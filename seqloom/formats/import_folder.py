@@ -26,9 +26,9 @@ IMPORTERS: dict[str, Importer] = {**dict.fromkeys(KINDS, import_public), "marian
 
 def import_model(folder: Path, out: Path) -> RunFacts:
     """Write the model of `folder` into the new folder `out`; return the facts in its run.json."""
+    check_new(out)
     folder = find_package(folder)
     write = partial(import_g2p, folder) if is_g2p(folder) else importer_of(folder)
-    check_new(out)
     with new_folder(out) as new:
         facts = replace(write(new), weights_sha256=hash_file(new / WEIGHTS))
         write_facts(new, facts)

@@ -16,6 +16,7 @@ ALLOWED = {
     "workflows.demo": "compares the demo's own file with what it would write",
     "vectors.head": "a data file that the user names; vectors are larger than any limit",
     "data.lines": "data that the user names, which may come through a pipe",
+    "data.remote": "data at an address that the user names",
     "corpora.unpack": "an archive that was just fetched, read within limits",
     "data.spooled": "the run's own copy of piped data, compared block by block",
     "text.tokenizer": "JSON that the library has just written",

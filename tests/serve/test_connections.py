@@ -144,6 +144,8 @@ def test_a_body_that_is_announced_far_too_large_is_refused_before_it_is_sent(lim
     running = limited()
     with connect(running, head(10**12)) as line:
         said = line.recv(65536)
+        if b'{"error":' not in said:  # headers and body may come apart
+            said += line.recv(65536)
         assert status_of(said) == 413 and b'{"error":' in said
         with suppress(ConnectionError):
             for _ in range(1000):

@@ -1,5 +1,6 @@
 """The OpenAPI document is true: schemathesis makes requests from it and finds no answer that is not in it."""
 
+import re
 import warnings
 
 import pytest
@@ -89,6 +90,6 @@ def test_the_whole_document_is_true_of_a_server_with_a_key(locked_schema, method
 )
 def test_every_endpoint_that_reads_a_request_asks_for_the_key(locked, endpoint, headers):
     for body in (None, b"{}", b"[" * 1000, b"\xff"):
-        answer = locked.ask(endpoint.method, endpoint.path.format(id="en-de"), body, headers)
+        answer = locked.ask(endpoint.method, re.sub(r"\{\w+\}", "en-de", endpoint.path), body, headers)
         assert answer.status in ((endpoint.no_key,) if headers or not body or body == b"{}" else (400, endpoint.no_key))
         assert answer.error
