@@ -40,6 +40,7 @@ def test_it_is_small_and_whole(seqloom, folders):
     assert golden[0]["target"] == Translator.load(small, engine="torch").translate("the cat")
 
 
+@pytest.mark.slow
 def test_every_command_takes_it(seqloom, folders, tmp_path):
     _, small = folders
     (tmp_path / "pairs.tsv").write_text("the cat\tle chat\na dog\tun chien\n", "utf-8")
