@@ -20,7 +20,8 @@ from seqloom.explain.terminal import DRAWINGS
 from seqloom.files.durable import replace_file
 from seqloom.inside.lanes import explain as explain_text
 from seqloom.runtime.answering import load_answering
-from seqloom.runtime.bundled import LINEAGE, NAMES, is_installed
+from seqloom.runtime.bundled import LINEAGE, NAMES, find_model, is_installed
+from seqloom.runtime.folder import read_facts
 from seqloom.runtime.translator import Translator
 from seqloom.workflows.explain import WRITERS, check_out
 
@@ -37,6 +38,7 @@ class Answer:
     translation: str
     score: float | None  # log-probability by the rule of the model's search, usually per token
     milliseconds: float
+    minutes: float | None  # of training; None: not known
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -73,7 +75,7 @@ def compare(
     models = [load_translator(name, threads, notice) for name in names]
     document = explain_text(models, text, views=None if out is not None else [VIEW], strict=False)
     answers = [
-        Answer(name, NAMES.get(name, ""), " ".join(lane.answers), lane.score, milliseconds(model, text))
+        Answer(name, NAMES.get(name, ""), " ".join(lane.answers), lane.score, milliseconds(model, text), minutes(name))
         for name, model, lane in zip(names, models, document.lanes, strict=True)
     ]
     if out is not None:
@@ -86,6 +88,12 @@ def load_translator(name: str, threads: int | None, notice: Callable[[str], None
     if not isinstance(model, Translator) or not SHAPES[TASKS[model.config.task.name].shape].translates:
         raise UsageError(f"compare {name}: trained for {model.config.task.name!r}; want models that translate")
     return model
+
+
+def minutes(name: str) -> float | None:
+    """How long the model was trained: generations with unequal times are not compared as inventions."""
+    seconds = read_facts(find_model(name)).seconds
+    return None if seconds is None else round(seconds / 60, 1)
 
 
 def milliseconds(model: Translator, text: str) -> float:
@@ -104,13 +112,13 @@ def draw(found: Comparison, console: Console) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title in ("model", "translation"):
         table.add_column(title, overflow="fold")
-    for title in ("score", "ms"):
+    for title in ("score", "ms", "trained"):
         table.add_column(title, justify="right", no_wrap=True)
     for answer in found.answers:
         score = "" if answer.score is None else f"{answer.score:.3f}"
-        table.add_row(
-            Text(safe(answer.model)), Text(safe(answer.translation), "bold"), score, f"{answer.milliseconds:.0f}"
-        )
+        trained = "" if answer.minutes is None else f"{answer.minutes:.0f} min"
+        names = Text(safe(answer.model)), Text(safe(answer.translation), "bold")
+        table.add_row(*names, score, f"{answer.milliseconds:.0f}", trained)
     console.print(table)
     for answer, lane in zip(found.answers, found.document.lanes, strict=True):
         console.print()

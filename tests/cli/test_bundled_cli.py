@@ -119,6 +119,18 @@ def test_without_weights_a_sentence_says_so(capsys, monkeypatch, tmp_path):
         assert "no bundled models" in capsys.readouterr().err
 
 
+def test_unequal_times_of_training_are_shown(capsys):
+    run = bundled.BOX / "rnn" / "run.json"
+    kept = run.read_text("utf-8")
+    run.write_text(json.dumps({**json.loads(kept), "seconds": 150.0}), "utf-8")
+    try:
+        found = json.loads(shown(capsys, "compare", "the cat", "rnn", "en-fr", "--json"))
+        assert [answer["minutes"] for answer in found["answers"]] == [2.5, None]
+        assert "2 min" in shown(capsys, "compare", "the cat", "rnn", "en-fr")
+    finally:
+        run.write_text(kept, "utf-8")
+
+
 def test_generations_side_by_side(capsys, tmp_path):
     models = ("rnn", "rnnsearch", "en-fr")
     text = shown(capsys, "compare", "the cat", *models)
