@@ -76,7 +76,6 @@ def translate(
         echo "They are watching." | seqloom translate
         seqloom translate "They are watching."
         seqloom translate fr-en "Ils regardent."
-        seqloom translate pronounce "hello"
         seqloom translate runs/x "a sentence"
         echo "a sentence" | seqloom translate runs/x
         seqloom translate runs/x input.txt > output.txt
