@@ -99,6 +99,7 @@ def test_curves_follow_a_run_that_trains(inside, pairs):
         inside.click("#curves")
         inside.wait_for_selector("#view-curves svg.chart")
         inside.click("#view-curves summary >> nth=0")
+        inside.wait_for_function("() => document.querySelectorAll('#view-curves details[open] tbody tr').length === 2")
         inside.focus("#view-curves svg.chart >> nth=0")
         steps = inside.locator("#view-curves details tbody th")
         assert steps.all_inner_texts() == ["5", "10"]
