@@ -1,4 +1,4 @@
-"""What learns most in few minutes of one core? The evidence behind the recipe that `train --budget` chooses.
+"""What learns most in few minutes of one core? The evidence behind the recipe that `train` chooses.
 
     SEQLOOM_DATA=DIR python benchmarks/short_budgets.py --work runs/short --minutes 4 [--arms NAME,NAME] [--seeds 1]
 
