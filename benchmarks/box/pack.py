@@ -1,7 +1,7 @@
 """Pack a trained run into the box: seqloom/box/NAME, a compact model folder with a card of what it can and cannot do.
 
-    SEQLOOM_DATA=... python benchmarks/box/pack.py en-fr runs/box-en-fr --figures en-fr.json
-    SEQLOOM_DATA=... python benchmarks/box/pack.py rnnsearch runs/box-rnnsearch
+    SEQLOOM_DATA=... python benchmarks/box/pack.py en-fr runs/box/en-fr --figures en-fr.json
+    SEQLOOM_DATA=... python benchmarks/box/pack.py rnnsearch runs/box/rnnsearch
 
 Measures the packed model on the test set of its task. `--figures` adds what benchmarks/box/measure.py wrote with -o
 (Europarl, slices); measure NAME once it is packed, and pack it again.
@@ -41,7 +41,8 @@ NOT_FOR = (
     "person."
 )
 OF_ITS_TIME = (
-    "It is here to be compared with its successors (`seqloom compare`), not to be used: en-fr is better in every way. "
+    "It is here to be compared with the other generations (`seqloom compare`), which were trained for the same minutes, "
+    "not to be used: en-fr is better in every way. "
 )
 
 
@@ -79,11 +80,12 @@ def translator(recipe: str, limits: str = "") -> Kind:
 KINDS = {
     "en-fr": translator("benchmarks/box/translator.toml"),
     "fr-en": translator("benchmarks/box/translator.toml"),
-    "rnn": translator("the settings in its config.toml", OF_ITS_TIME),
-    "lstm": translator("the settings in its config.toml", OF_ITS_TIME),
-    "rnnsearch": translator("the settings in its config.toml", OF_ITS_TIME),
+    "rnn": translator("`rnn` of benchmarks/box/train.py", OF_ITS_TIME),
+    "lstm": translator("`lstm` of benchmarks/box/train.py", OF_ITS_TIME),
+    "rnnsearch": translator("`rnnsearch` of benchmarks/box/train.py", OF_ITS_TIME),
+    "transformer": translator("benchmarks/box/translator.toml", OF_ITS_TIME),
     "pronounce": Kind(
-        recipe="the built-in recipe g2p-lstm",
+        recipe="`pronounce` of benchmarks/box/train.py, from the built-in recipe g2p-lstm",
         data="CMUdict (Carnegie Mellon University, BSD-like licence), the training words of the usual split. Learned "
         "from words in capitals; packing gave each small letter the vector of its capital.",
         licence="BSD-like, as CMUdict: name Carnegie Mellon University",

@@ -43,7 +43,7 @@ ARMS = {
     "lstm": Arm("ladder/lstm-reversed"),
     "rnnsearch": Arm("ladder/rnnsearch-additive"),
     "transformer": Arm(TRANSLATOR),
-    "pronounce": Arm("g2p-lstm", ("model.dropout=0.3", "train.max_epochs=0"), source="", tokenizer=None),
+    "pronounce": Arm("g2p-lstm", ("model.width=376", "model.dropout=0.3", "train.max_epochs=0"), source="", tokenizer=None),
 }
 
 

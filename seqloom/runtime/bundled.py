@@ -7,7 +7,7 @@ from seqloom.errors import ModelError
 BOX = Path(__file__).parents[1] / "box"
 DEFAULT = "en-fr"  # where no model is named
 SERVED = ("en-fr", "fr-en")
-LINEAGE = ("rnn", "lstm", "rnnsearch", "en-fr")  # one kind of model per generation, on the same data and tokenizer
+LINEAGE = ("rnn", "lstm", "rnnsearch", "transformer")  # one model per generation: same data, tokenizer and minutes
 NAMES = {
     "en-fr": "English to French: Transformer",
     "fr-en": "French to English: Transformer",
@@ -15,6 +15,7 @@ NAMES = {
     "rnn": "English to French, as in 1990: plain recurrent network, fixed vector",
     "lstm": "English to French, as in 2014: LSTM, fixed vector, reversed source",
     "rnnsearch": "English to French, as in 2015: GRU with attention",
+    "transformer": "English to French, as in 2017: Transformer",
 }
 
 

@@ -47,7 +47,7 @@ def render(models: list[Bundled]) -> str:
     for model in models:
         usual = " (used where no model is named)" if model.name == DEFAULT else ""
         size = "" if model.params is None else f", {model.params / 1e6:.1f} M parameters"
-        lines.append(f"{model.name:<10} {model.about}{usual}")
+        lines.append(f"{model.name:<11} {model.about}{usual}")
         details = (f"{model.bytes / 1e6:.1f} MB{size}", model.measured, model.licence)
-        lines += [f"{'':<10} {detail}" for detail in details if detail]
+        lines += [f"{'':<11} {detail}" for detail in details if detail]
     return "\n".join(lines)

@@ -90,7 +90,7 @@ def test_a_folder_of_that_name_comes_first(capsys, box, tmp_path):
 
 def test_the_list(capsys, box):
     text = shown(capsys, "models")
-    assert "en-fr      English to French: Transformer (used where no model is named)" in text
+    assert "en-fr       English to French: Transformer (used where no model is named)" in text
     assert {"BLEU 40.0 (Tatoeba dev)", "CC BY 2.0 FR"} <= {line.strip() for line in text.splitlines()}
     rows = json.loads(shown(capsys, "models", "--json"))
     assert [row["name"] for row in rows] == ["en-fr", "fr-en", "rnn", "rnnsearch"]

@@ -92,7 +92,7 @@ def test_all_steps_in_order_and_a_sentence_when_the_promise_is_not_kept(first):
 @pytest.mark.parametrize("installed", [True, False])
 def test_it_begins_with_the_bundled_models_where_there_are_some(monkeypatch, tmp_path, random_model, installed):
     if installed:
-        for name in ("rnnsearch", "en-fr"):
+        for name in ("en-fr", "rnnsearch", "transformer"):
             shutil.copytree(random_model("model.kind=rnn"), tmp_path / name)
     monkeypatch.setattr(bundled, "BOX", tmp_path)
     ran = []
@@ -106,7 +106,7 @@ def test_it_begins_with_the_bundled_models_where_there_are_some(monkeypatch, tmp
         return
     assert ran[0][1:] == ["-m", "seqloom", "translate", workflow.FIRST]
     assert "Ils regardent.   (0.0 s from a cold start)" in text
-    assert text.index("rnnsearch · ") < text.index("en-fr · ")
+    assert text.index("rnnsearch · ") < text.index("transformer · ")
 
 
 def test_the_commands_it_shows_work(first, seqloom, monkeypatch):
