@@ -41,8 +41,8 @@ NOT_FOR = (
     "person."
 )
 OF_ITS_TIME = (
-    "It is here to be compared with the other generations (`seqloom compare`), which were trained for the same minutes, "
-    "not to be used: en-fr is better in every way. "
+    "It is here to be compared with the other generations (`seqloom compare`), which were trained for the same "
+    "minutes, not to be used: en-fr is better in every way. "
 )
 
 

@@ -43,7 +43,9 @@ ARMS = {
     "lstm": Arm("ladder/lstm-reversed"),
     "rnnsearch": Arm("ladder/rnnsearch-additive"),
     "transformer": Arm(TRANSLATOR),
-    "pronounce": Arm("g2p-lstm", ("model.width=376", "model.dropout=0.3", "train.max_epochs=0"), source="", tokenizer=None),
+    "pronounce": Arm(
+        "g2p-lstm", ("model.width=376", "model.dropout=0.3", "train.max_epochs=0"), source="", tokenizer=None
+    ),
 }
 
 
@@ -61,8 +63,9 @@ def main() -> None:
     pairs, valid = files(arm, data, options.work)
     languages = [f"data.source_lang={arm.source}", f"data.target_lang={'fr' if arm.source == 'en' else 'en'}"]
     settings = [*arm.settings, *(languages if arm.source else []), *options.settings]
-    run = seqloom.train(pairs, valid=valid, out=options.work / (options.out or options.name), recipe=arm.recipe,
-                        overrides=settings, budget=60 * options.minutes, tokenizer=arm.tokenizer, threads=1)  # fmt: skip
+    out = options.work / (options.out or options.name)
+    run = seqloom.train(pairs, valid=valid, out=out, recipe=arm.recipe, overrides=settings, tokenizer=arm.tokenizer,
+                        budget=60 * options.minutes, threads=1)  # fmt: skip
     facts = run.facts
     print(f"{options.name}: {facts.step:,} updates, {facts.passes:.1f} passes, validation {facts.valid_scores}")
 
@@ -77,7 +80,9 @@ def files(arm: Arm, data: Path, work: Path) -> tuple[Path, Path | None]:
         subprocess.run([sys.executable, HERE / "corpus.py", pairs, *swap], check=True)
     with gzip.open(data / TATOEBA_DEV, "rt", encoding="utf-8") as file:
         lines = [line.rstrip("\n").split("\t") for line in file]
-    valid.write_text("".join("\t".join(sides if arm.source == "en" else sides[::-1]) + "\n" for sides in lines), "utf-8")
+    valid.write_text(
+        "".join("\t".join(sides if arm.source == "en" else sides[::-1]) + "\n" for sides in lines), "utf-8"
+    )
     return pairs, valid
 
 
