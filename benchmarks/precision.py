@@ -62,7 +62,7 @@ def make_step(recipe: str, precision: str) -> Callable[[], None]:
         loss.smoothed.backward()
         scale_and_clip(model.parameters(), loss.num_tokens, config.train.clip_norm)
         optimizer.step()
-        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad()
 
     step()  # creates buffers and the optimizer state
     return step

@@ -105,7 +105,7 @@ def make_seqloom_step(model: nn.Module) -> Step:
         loss.smoothed.backward()
         scale_and_clip(model.parameters(), loss.num_tokens, config.clip_norm)
         optimizer.step()
-        optimizer.zero_grad(set_to_none=False)
+        optimizer.zero_grad()
         return loss.num_tokens
 
     return step

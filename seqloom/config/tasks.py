@@ -36,6 +36,7 @@ class TaskRecord:
     recipe: str = ""  # the default recipe; empty = chosen by the size of the data (training/choose_recipe.py)
     fine_tune_recipe: str = ""  # the default recipe with --init
     metrics: tuple[str, ...] = ()  # names of metrics.measures.METRICS, the main one first
+    chosen_by: str = ""  # the score of a validation that chooses the final weights; empty = the loss
     diversity: bool = False  # whether reports show how varied the outputs are
     baseline: str = ""  # a simple rule that outputs are compared with, a key of evaluation.translations.BASELINES
     verb: str = "translate"  # the command that tries the trained model
@@ -78,18 +79,26 @@ TASKS: dict[str, TaskRecord] = {
         "writes",
         recipe="g2p-rnnsearch",
         metrics=("phoneme_error_rate", "word_error_rate", "chrf"),
+        chosen_by="phoneme_error_rate",
         copies_wordless=True,
     ),
     "classify": TaskRecord(
         "labelled",
         "labels",
+        chosen_by="accuracy",
         recipe="classify-lstm",
         fine_tune_recipe="finetune-labels",
         records="texts",
         counted="labels",
     ),
     "tag": TaskRecord(
-        "tagged", "tags", recipe="tag-bilstm", fine_tune_recipe="finetune-labels", records="texts", counted="tags"
+        "tagged",
+        "tags",
+        chosen_by="accuracy",
+        recipe="tag-bilstm",
+        fine_tune_recipe="finetune-labels",
+        records="texts",
+        counted="tags",
     ),
     "language": TaskRecord(
         "stream", "continues", recipe="gpt-small", verb="generate", records="lines", counted="tokens"

@@ -7,6 +7,7 @@ stack                   the layers of cells in a decoder
 bridge                  first states of the decoder from the last states of the encoder
 scores                  attention scores: dot, scaled dot, Gaussian, bilinear, additive; attention pooling
 multihead               multi-head attention
+rounded_attention       attention of training in bfloat16
 prompted                attention over a shared source and a hypothesis's own tokens
 positions               positional encodings: sinusoidal, learned, rotary, none
 blocks                  Transformer blocks: residual, layer norm, feed-forward

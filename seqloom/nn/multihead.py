@@ -1,7 +1,8 @@
 """Multi-head attention:  head_n = softmax(Q_n K_n^T / sqrt(K)) V_n,   out = [head_1; ...; head_N] W_o.
 
-Vaswani et al. 2017. Torch's fused kernel computes it. With a trace the explicit product does, because the fused kernel
-does not return the attention weights; a test proves that both are equal.
+Vaswani et al. 2017. Torch's fused kernel computes it; in training with bfloat16 on a CPU, nn/rounded_attention.py does.
+With a trace the explicit product does, because the fused kernel does not return the attention weights; a test proves
+that both are equal.
 
 Keys and values come from `project_keys` and are passed to `forward`, so a caller can keep them between decoding steps:
 see nn/key_value_cache.py.
@@ -14,6 +15,7 @@ from torch.nn import functional as F
 
 from seqloom.nn.key_value_cache import KeysValues
 from seqloom.nn.masks import masked_softmax
+from seqloom.nn.rounded_attention import RoundedAttention, suits
 from seqloom.nn.trace import Trace
 
 Rotation = Complex[Tensor, "... T J"]  # e^(i angle) for each position and pair of entries (rotary positions)
@@ -63,10 +65,10 @@ def fused_attention(
     values: Float[Tensor, "B N S K"],
     mask: Bool[Tensor, "... S"] | None,
 ) -> Float[Tensor, "B N T K"]:
-    """Attention by torch's fused kernel.
-
-    On a CPU in float32 even under autocast: the kernel's backward pass is eight times slower in bfloat16 there.
-    """
+    """Attention by torch's fused kernel; on a CPU in float32 even under autocast."""
+    if suits(queries, keys):
+        pooled: Tensor = RoundedAttention.apply(queries, keys, values, mask)
+        return pooled
     if not (queries.is_cpu and torch.is_autocast_enabled("cpu")):
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
     with torch.autocast("cpu", enabled=False):

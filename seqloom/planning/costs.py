@@ -209,7 +209,7 @@ def time_step(
     moments.append(time.perf_counter())
     scale_and_clip(model.parameters(), loss.num_tokens, config.train.clip_norm)
     optimizer.step()
-    optimizer.zero_grad(set_to_none=False)
+    optimizer.zero_grad()
     moments.append(time.perf_counter())
     load, forward, backward, update = (after - before for before, after in pairwise(moments))
     spent.load, spent.forward = spent.load + load, spent.forward + forward

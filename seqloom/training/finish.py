@@ -16,7 +16,7 @@ from seqloom.data.store import Store
 from seqloom.errors import ModelError, WriteError
 from seqloom.files.durable import hash_file, replace_file
 from seqloom.formats.export_ctranslate2 import make_engine
-from seqloom.metrics.measures import title_of
+from seqloom.metrics.measures import METRICS, title_of
 from seqloom.models.weights import save_weights
 from seqloom.nn.adapter import merge_adapters
 from seqloom.runtime.answering import load_answering
@@ -41,6 +41,7 @@ class Chosen:
 
     name: str  # last, best or average
     losses: dict[str, float]  # validation loss of each candidate
+    scores: dict[str, float]  # the task's own score of each; empty where the loss chooses
 
 
 def complete(
@@ -57,9 +58,11 @@ def complete(
     The last step is validated and its checkpoint saved. limits: the run continues when one of them grows.
     """
     config, out, tell = run.config, run.request.out, run.request.tell
-    chosen = choose_weights(out / FOLDER, state, config.train, model, validation, tell)
-    losses = ", ".join(f"{name} {loss:.4f}" for name, loss in chosen.losses.items())
-    tell(f"weights: {chosen.name} (validation loss: {losses})")
+    metric = TASKS[config.task.name].chosen_by
+    chosen = choose_weights(out / FOLDER, state, config.train, model, validation, metric, tell)
+    found = [(title_of(metric), chosen.scores), ("validation loss", chosen.losses)]
+    told = [f"{title}: " + ", ".join(f"{n} {value:.4f}" for n, value in row.items()) for title, row in found if row]
+    tell(f"weights: {chosen.name} ({'; '.join(told)})")
     merge_adapters(model)
     write_model(out, model, run.valid)
     write_fast_form(out, tell)
@@ -71,7 +74,7 @@ def complete(
         valid_loss=chosen.losses[chosen.name], valid_scores=state.valid_scores,
         limits=limits, finished=True,
     )  # fmt: skip
-    write_card(out, config, facts, run.train, run.valid)
+    write_card(out, config, facts, run.train, run.valid, chosen.scores.get(chosen.name))
     write_facts(out, facts)
     tell_how_little(facts, tell)
     return facts
@@ -104,9 +107,14 @@ def choose_weights(
     config: TrainConfig,
     model: nn.Module,
     validation: Validation,
+    metric: str,
     tell: Callable[[str], None],
 ) -> Chosen:
-    """Load into the model whichever of the last, the best and the averaged weights has the lowest validation loss."""
+    """Load into the model the best of the last, the best and the averaged weights.
+
+    "best" had the lowest validation loss. The three are compared by `metric` on all held-out data, and by their loss
+    where no metric is named, or two have the same score.
+    """
     candidates: dict[str, Any] = {"last": {name: tensor.clone() for name, tensor in model.state_dict().items()}}
     losses = {"last": state.valid_losses[state.step]}
     if state.best_step is not None and state.best_step != state.step:
@@ -118,9 +126,19 @@ def choose_weights(
         candidates["average"] = average_checkpoints(averaged)
         model.load_state_dict(candidates["average"])
         losses["average"] = validation.loss()
-    name = min(losses, key=lambda candidate: losses[candidate] if math.isfinite(losses[candidate]) else math.inf)
+    scores = {}
+    for candidate in candidates if metric else ():
+        model.load_state_dict(candidates[candidate])
+        scores[candidate] = validation.score(metric)
+    sign = 1 if metric in METRICS and METRICS[metric].lower_is_better else -1
+
+    def rank(candidate: str) -> tuple[float, float]:
+        loss = losses[candidate]
+        return sign * scores.get(candidate, 0.0), loss if math.isfinite(loss) else math.inf
+
+    name = min(losses, key=rank)
     model.load_state_dict(candidates[name])
-    return Chosen(name, losses)
+    return Chosen(name, losses, scores)
 
 
 def open_good(folder: Path, steps: Sequence[int], tell: Callable[[str], None]) -> list[Checkpoint]:
@@ -154,8 +172,10 @@ def write_fast_form(out: Path, tell: Callable[[str], None]) -> None:
         tell(f"no fast engine: {error}")
 
 
-def write_card(out: Path, config: Config, facts: RunFacts, train: Store, valid: Store) -> None:
-    """Write card.md: what a person who gets this folder wants to know before using it."""
+def write_card(
+    out: Path, config: Config, facts: RunFacts, train: Store, valid: Store, score: float | None = None
+) -> None:
+    """Write card.md: what a person who gets this folder wants to know before using it; `score` chose the weights."""
     languages = " -> ".join(filter(None, (config.data.source_lang, config.data.target_lang))) or "not named"
     model, minutes = config.model, (facts.seconds or 0.0) / 60
     task = TASKS[config.task.name]
@@ -163,6 +183,11 @@ def write_card(out: Path, config: Config, facts: RunFacts, train: Store, valid: 
     scores = ", ".join(f"{title_of(name)} {score:.2f}" for name, score in (facts.valid_scores or {}).items())
     measured = (
         f"the first {MOST_AT_A_GLANCE}" if task.form == "pairs" and len(valid) > MOST_AT_A_GLANCE else "all of them"
+    )
+    reason = (
+        f"lowest validation loss, {facts.valid_loss:.4f}"
+        if score is None
+        else f"best {title_of(task.chosen_by)} on the validation data, {score:.2f}"
     )
     rows = {
         "Task": config.task.name,
@@ -174,7 +199,7 @@ def write_card(out: Path, config: Config, facts: RunFacts, train: Store, valid: 
         + (", held out" if valid.held_out else ""),
         "Data hash": facts.data_hash,
         "Training": f"{facts.step:,} updates, {facts.tokens:,} {learned}, {minutes:.1f} minutes",
-        "Weights": f"{facts.weights} (lowest validation loss, {facts.valid_loss:.4f})",
+        "Weights": f"{facts.weights} ({reason})",
         **({"Validation": f"{scores} (last weights, {measured}; for orientation)"} if scores else {}),
         "Made": f"Seqloom {__version__}, {time.strftime('%Y-%m-%d')}, seed {config.train.seed}",
     }

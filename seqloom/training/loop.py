@@ -114,7 +114,7 @@ class Loop:
         else:
             self.skip(nll / tokens, norm, used)
             nll, tokens = 0.0, 0  # the log counts only steps that were made
-        self.optimizer.zero_grad(set_to_none=False)  # the same memory, step after step
+        self.optimizer.zero_grad()  # to None: zeros would cost a pass to write and one to add to
         state.step += 1
         state.tokens += tokens
         self.report(nll, tokens, norm, rate)

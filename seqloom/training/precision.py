@@ -3,7 +3,8 @@
     bfloat16     y = sum_i round(x_i) round(w_i), a factor of 8 bits of fraction, the sum in float32
     float32      the same without rounding
 
-Weights, optimizer, recurrent states, attention, softmax and loss are float32 either way.
+Weights, optimizer, recurrent states, recurrent attention, softmax and loss are float32 either way. The attention of a
+Transformer has rounded factors as well (nn/rounded_attention.py).
 Micikevicius et al. 2018 (mixed precision), Kalamkar et al. 2019 (bfloat16).
 """
 

@@ -21,6 +21,7 @@ from seqloom.text.vocabulary import FIRST_WORD
 from seqloom.training.processes import ALONE, OneProcess
 
 MOST_AT_A_GLANCE = 500  # sentences translated per validation, greedily
+MOST_TO_CHOOSE = 5000  # and when the final weights are chosen
 NUM_SAMPLES = 3
 ROWS_AT_ONCE = 100
 TOKENS_WRITTEN = 60
@@ -34,20 +35,27 @@ class Translations:
     ) -> None:
         self.model, self.store, self.tokenizers, self.device = model, store, tokenizers, device
         self.target_lang, self.metrics = config.data.target_lang, TASKS[config.task.name].metrics
-        self.chosen = np.arange(min(len(store), MOST_AT_A_GLANCE))
 
     def look(
         self, pause: Callable[[], None] = lambda: None, processes: OneProcess = ALONE
     ) -> tuple[dict[str, float], list[str]]:
-        outputs = self.translate(pause, processes)
+        outputs = self.translate(MOST_AT_A_GLANCE, pause, processes)
+        return self.measure(outputs), outputs[:NUM_SAMPLES]
+
+    def score(self) -> dict[str, float]:
+        return self.measure(self.translate(MOST_TO_CHOOSE))
+
+    def measure(self, outputs: list[str]) -> dict[str, float]:
         references = [list(pair.targets) for pair in self.store.texts[: len(outputs)]]
-        return quick_score(outputs, references, self.target_lang, self.metrics), outputs[:NUM_SAMPLES]
+        return quick_score(outputs, references, self.target_lang, self.metrics)
 
     @torch.inference_mode()
-    def translate(self, pause: Callable[[], None] = lambda: None, processes: OneProcess = ALONE) -> list[str]:
+    def translate(
+        self, most: int, pause: Callable[[], None] = lambda: None, processes: OneProcess = ALONE
+    ) -> list[str]:
         """Translate the first held-out sources greedily, in their order."""
         outputs: dict[int, str] = {}
-        by_length = self.chosen[np.argsort(self.store.source_lengths[self.chosen], kind="stable")]
+        by_length = np.argsort(self.store.source_lengths[: min(len(self.store), most)], kind="stable")
         for _, start in processes.dealt(range(0, len(by_length), ROWS_AT_ONCE), pause):
             rows = by_length[start : start + ROWS_AT_ONCE]
             tokens, mask = pad_sources([self.store.pair_ids(row)[0] for row in rows])
@@ -80,6 +88,9 @@ class Writing:
             pieces.append(piece)
         return {}, ["".join(pieces)]
 
+    def score(self) -> dict[str, float]:
+        return {}  # nothing says how good a free text is
+
     def show(self, before: list[str], answers: list[str]) -> list[str]:
         return [f"  writes  {line}" for answer in answers for line in answer.splitlines() if line.strip()]
 
@@ -108,6 +119,9 @@ class Labels:
             counts[number] = int((best == batch.tgt_out[batch.tgt_mask]).sum()), len(best)
         right, said = (sum(column) for column in zip(*processes.merged(counts).values(), strict=True))
         return {"accuracy": 100 * right / said}, self.labeller.label([p.source for p in self.store.texts[:NUM_SAMPLES]])
+
+    def score(self) -> dict[str, float]:
+        return self.look()[0]
 
     def show(self, before: list[str], answers: list[str]) -> list[str]:
         shown = [("text", pair.source, "label", as_written(pair.target)) for pair in self.store.texts[: len(answers)]]

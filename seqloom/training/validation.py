@@ -23,6 +23,7 @@ class Glance(Protocol):
     """A quick look at a model's answers: scores for the log, some of the answers, and how to show them."""
 
     def look(self, pause: Callable[[], None], processes: OneProcess) -> tuple[dict[str, float], list[str]]: ...
+    def score(self) -> dict[str, float]: ...
     def show(self, before: list[str], answers: list[str]) -> list[str]: ...
 
 
@@ -63,6 +64,12 @@ class Validation:
             self.tell(line)
         state.samples = answers
         return {"loss": loss, "scores": scores, "samples": answers}
+
+    def score(self, metric: str) -> float:
+        """Return this score of the model's answers to all held-out data."""
+        if self.glance is None:
+            raise TypeError(f"nothing measures {metric} in this run")
+        return self.glance.score()[metric]
 
     @torch.inference_mode()
     def loss(self, pause: Callable[[], None] = lambda: None) -> float:

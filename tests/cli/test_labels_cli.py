@@ -90,6 +90,7 @@ def folder(seqloom: Run, tiny_settings: list[str], tmp_path_factory: pytest.Temp
         done = seqloom("train", f"train-{task}.tsv", "--out", task, *settings, cwd=place)
         assert done.returncode == 0, done.stderr
         assert ("accuracy" in done.stderr) == (task != "masked")
+        assert ("(accuracy: last " in done.stderr) == (task != "masked")  # it chose the weights
     return place
 
 

@@ -1,4 +1,4 @@
-"""Which weights become the model: the lowest validation loss of last, best and average; damaged ones are skipped."""
+"""Which weights become the model: the lowest loss or best score of last, best and average; damaged ones are skipped."""
 
 import math
 from pathlib import Path
@@ -18,8 +18,13 @@ from seqloom.training.finish import choose_weights, write_card
 from seqloom.training.state import RunState
 
 
-def choose(folder: Path, losses: dict[int, float], average_loss: float, said: list[str]) -> tuple[str, float]:
-    """Checkpoints of steps 2, 4 and 6 whose one weight is their step; the name of the choice and its weight."""
+def choose(
+    folder: Path, losses: dict[int, float], average_loss: float, said: list[str], metric: str = "", scores: Any = None
+) -> tuple[str, float]:
+    """Checkpoints of steps 2, 4 and 6 whose one weight is their step; the name of the choice and its weight.
+
+    scores: that of each weight, where `metric` chooses.
+    """
     model = nn.Linear(1, 1, bias=False)
     for step in (2, 4, 6):
         if not (folder / step_name(step)).exists():
@@ -27,8 +32,8 @@ def choose(folder: Path, losses: dict[int, float], average_loss: float, said: li
     nn.init.constant_(model.weight, 6.0)
     state = RunState(step=6, valid_losses=losses)
     config = TrainConfig(save_every=2, valid_every=2, average=3)
-    validation: Any = SimpleNamespace(loss=lambda: average_loss)
-    chosen = choose_weights(folder, state, config, model, validation, said.append)  # type: ignore[arg-type]
+    validation: Any = SimpleNamespace(loss=lambda: average_loss, score=lambda name: scores[model.weight.item()])
+    chosen = choose_weights(folder, state, config, model, validation, metric, said.append)  # type: ignore[arg-type]
     return chosen.name, model.weight.item()
 
 
@@ -45,6 +50,22 @@ def test_the_lowest_loss_wins(
     tmp_path: Path, losses: dict[int, float], average_loss: float, name: str, weight: float
 ) -> None:
     assert choose(tmp_path, losses, average_loss, []) == (name, weight)
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores", "name", "weight"),
+    [
+        ("accuracy", {6: 90.0, 2: 80.0, 4: 70.0}, "last", 6.0),
+        ("accuracy", {6: 90.0, 2: 80.0, 4: 91.0}, "average", 4.0),
+        ("phoneme_error_rate", {6: 9.0, 2: 8.0, 4: 8.5}, "best", 2.0),
+        ("phoneme_error_rate", {6: 8.0, 2: 8.0, 4: 8.0}, "best", 2.0),  # the loss decides between equals
+    ],
+)
+def test_the_score_of_the_task_wins_over_the_loss(
+    tmp_path: Path, metric: str, scores: dict[int, float], name: str, weight: float
+) -> None:
+    losses = {2: 1.0, 4: 2.0, 6: 3.0}
+    assert choose(tmp_path, losses, 1.5, [], metric, scores) == (name, weight)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +93,16 @@ def test_the_card_says_what_was_learned_and_measured(
     card = (tmp_path / "card.md").read_text("utf-8")
     assert [text for text in has if text not in card] == []
     assert [text for text in lacks if text in card] == []
+    assert "| Weights | last (lowest validation loss, 1.0000) |" in card
+
+
+def test_the_card_says_which_score_chose_the_weights(tmp_path: Path) -> None:
+    store: Any = MagicMock(names=["a.tsv"], account=SimpleNamespace(kept=9, total=9), held_out=True)
+    store.__len__.return_value = 9
+    facts = RunFacts(params=1, step=2, tokens=7, seconds=60.0, data_hash="d", weights="average", valid_loss=1.0)
+    write_card(tmp_path, load_config(overrides=["task.name=pronounce"]), facts, store, store, 6.125)
+    card = (tmp_path / "card.md").read_text("utf-8")
+    assert "| Weights | average (best phoneme error rate on the validation data, 6.12) |" in card
 
 
 def test_a_damaged_checkpoint_is_named_and_left_out(tmp_path: Path) -> None:

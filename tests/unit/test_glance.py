@@ -48,6 +48,25 @@ def test_outputs_are_scored_by_the_measure_of_the_task(
     scores, answers = look.look()
     assert (list(scores), answers) == ([name], ["k ae d", "k ae p"])
     assert scores[name] == (pytest.approx(score) if score is not None else scores[name])
+    assert look.score() == scores
+
+
+def test_the_score_that_chooses_the_weights_is_of_all_held_out_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqloom.training.samples.MOST_AT_A_GLANCE", 1)
+    (tmp_path / "data.tsv").write_text("a\tk\nb\tae\nc\tt\n", "utf-8")
+    spec = CorpusSpec.parse(str(tmp_path / "data.tsv"))
+    letters = learn_tokenizer("char", [], 260)
+    tokenizers = Tokenizers(letters, letters)
+    _, valid = prepare(tmp_path / "store", [spec], tokenizers, DataConfig(), 1, [spec])
+    config = load_config(None, ["task.name=pronounce", "model.kind=rnn", "model.width=4", "model.layers=1"])
+    glance = SAMPLES["writes"](build_model(config, 260, 260, True), valid, tokenizers, config, torch.device("cpu"))
+    seen: list[int] = []
+    monkeypatch.setattr(glance, "measure", lambda outputs: seen.append(len(outputs)) or {})
+    glance.look()
+    glance.score()
+    assert seen == [1, 3]
 
 
 @pytest.mark.parametrize(("form", "task"), [("labelled", "classify"), ("tagged", "tag")])
