@@ -20,13 +20,13 @@ from seqloom.metrics.measures import METRICS, title_of
 from seqloom.models.weights import save_weights
 from seqloom.nn.adapter import merge_adapters
 from seqloom.runtime.answering import load_answering
-from seqloom.runtime.checkpoints import FOLDER, Checkpoint, open_checkpoint, step_name
+from seqloom.runtime.checkpoints import FOLDER, STATE, Checkpoint, list_checkpoints, open_checkpoint, step_name
 from seqloom.runtime.folder import WEIGHTS
 from seqloom.runtime.folder_sizes import measure_folder
 from seqloom.runtime.gap_filler import GapFiller, with_a_gap
 from seqloom.runtime.run_facts import RunFacts, write_facts
-from seqloom.training.checkpoint import average_checkpoints
-from seqloom.training.loop import steps_to_average
+from seqloom.training.checkpoint import average_checkpoints, prune_checkpoints
+from seqloom.training.loop import best_steps, steps_to_average
 from seqloom.training.run_parts import Run, known_facts
 from seqloom.training.samples import MOST_AT_A_GLANCE
 from seqloom.training.state import RunState
@@ -78,6 +78,22 @@ def complete(
     write_facts(out, facts)
     tell_how_little(facts, tell)
     return facts
+
+
+def prune_finished(folder: Path, step: int) -> None:
+    """Delete the checkpoints of a run that finished at this step, but the newest and the best.
+
+    A larger limit continues from these two, so the best is that of the newest one's own state. It comes after
+    `finished` in run.json: until then a kill would make the end choose among other weights. A kill can come in
+    between too, so the same command does it again.
+    """
+    path = folder / step_name(step)
+    if list_checkpoints(folder)[:-1]:
+        try:
+            state = RunState.from_json(open_checkpoint(path).state, path / STATE)
+        except ModelError:
+            return  # damaged: nothing says which of the others is the best
+        prune_checkpoints(folder, 1, best_steps(state, 1))
 
 
 def tell_how_little(facts: RunFacts, tell: Callable[[str], None]) -> None:

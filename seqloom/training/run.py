@@ -24,14 +24,13 @@ from seqloom.runtime.checkpoints import (
 from seqloom.runtime.folder import read_facts
 from seqloom.runtime.run_facts import RunFacts, write_facts
 from seqloom.tasks.api import Task
-from seqloom.training.checkpoint import prune_checkpoints
 from seqloom.training.clock import Clock
 from seqloom.training.data import gather_data
-from seqloom.training.finish import complete, tell_where
+from seqloom.training.finish import complete, prune_finished, tell_where
 from seqloom.training.follow import announce
 from seqloom.training.gradient_clipping import describe_clipping
 from seqloom.training.init_from import begin, describe_size, start_at_frequencies
-from seqloom.training.loop import Loop, best_steps
+from seqloom.training.loop import Loop
 from seqloom.training.metrics_log import MetricsLog, NoLog
 from seqloom.training.objective import Objective, Surroundings
 from seqloom.training.precision import products_in
@@ -69,6 +68,8 @@ def run_training(settled: Settled, began: float, processes: OneProcess = ALONE) 
     done = finished_facts(request.out, config, request.budget)
     announce(processes, run, done is not None)
     if done:
+        if processes.first and done.step is not None:
+            prune_finished(request.out / FOLDER, done.step)
         request.tell(
             f"{request.out}: finished at step {done.step}; nothing to do. With a larger limit it continues from there."
         )
@@ -108,7 +109,7 @@ def finish_run(run: Run, loop: Loop, validation: Validation) -> None:
     validation.processes = ALONE
     limits = run_limits(run.config, loop.clock.budget)
     complete(run, loop.model, validation, loop.state, len(loop.plan), loop.clock.own_seconds, limits)
-    prune_checkpoints(loop.folder, 1, best_steps(loop.state, 1))  # a larger limit continues from them
+    prune_finished(loop.folder, loop.state.step)
     tell_where(run)
 
 

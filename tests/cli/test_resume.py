@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from seqloom.files.lock import run_lock
+from seqloom.runtime.checkpoints import list_checkpoints
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
 
@@ -106,6 +107,8 @@ def assert_same_run(run: Path, whole: Path) -> None:
     facts, wanted = (json.loads((folder / "run.json").read_text()) for folder in (run, whole))
     assert {**facts, "seconds": 0} == {**wanted, "seconds": 0}
     assert {path.name for path in run.iterdir()} == {path.name for path in whole.iterdir()}
+    kept, wanted = (list_checkpoints(folder / "checkpoints") for folder in (run, whole))
+    assert kept == wanted
     assert not [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
 
 
@@ -140,6 +143,8 @@ STAGES = (
     ("seqloom.training.finish:average_checkpoints", 1),
     ("seqloom.training.finish:save_weights", 1),
     ("seqloom.training.finish:write_facts", 1),  # the very last word: finished
+    ("seqloom.training.finish:prune_checkpoints", 1),  # finished, but older checkpoints are still there
+    ("seqloom.files.folders:shutil.rmtree", 1),  # finished, and the start that deletes them dies over the first
 )
 
 

@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from seqloom.config import TrainConfig, load_config
-from seqloom.runtime.checkpoints import step_name
+from seqloom.runtime.checkpoints import list_checkpoints, step_name
 from seqloom.runtime.run_facts import RunFacts
 from seqloom.training.checkpoint import save_checkpoint
-from seqloom.training.finish import choose_weights, write_card
+from seqloom.training.finish import choose_weights, prune_finished, write_card
 from seqloom.training.state import RunState
 
 
@@ -111,3 +111,19 @@ def test_a_damaged_checkpoint_is_named_and_left_out(tmp_path: Path) -> None:
     said: list[str] = []
     assert choose(tmp_path, {6: 1.0}, 0.5, said) == ("average", 5.0)
     assert step_name(2) in said[0]
+
+
+def test_a_finished_run_keeps_what_a_longer_one_continues_from(tmp_path: Path) -> None:
+    """The best is that of the newest checkpoint's own state; if that is damaged, all are kept."""
+    states = {2: {2: 3.0}, 4: {2: 3.0, 4: 1.0}, 6: {2: 3.0, 4: 1.0}, 8: {2: 3.0, 4: 1.0}}  # 8 is validated at the end
+    for step, losses in states.items():
+        state = RunState(step=step, valid_losses=losses).to_json()
+        save_checkpoint(tmp_path, step, {"model": {"weight": torch.ones(1)}}, state)
+    newest = tmp_path / step_name(8) / "state.json"
+    good = newest.read_bytes()
+    newest.write_bytes(good[:-2])
+    prune_finished(tmp_path, 8)
+    assert list_checkpoints(tmp_path) == [2, 4, 6, 8]
+    newest.write_bytes(good)
+    prune_finished(tmp_path, 8)
+    assert list_checkpoints(tmp_path) == [4, 8]
