@@ -17,6 +17,7 @@ from seqloom.config import TrainConfig
 from seqloom.errors import Interrupted, ModelError, TrainingError
 from seqloom.runtime.checkpoints import STATE, Checkpoint, list_checkpoints
 from seqloom.training.checkpoint import prune_checkpoints, save_checkpoint
+from seqloom.training.expectation import expect
 from seqloom.training.gradient_clipping import advise_clip_norm, scale_and_clip
 from seqloom.training.objective import Objective, Surroundings
 from seqloom.training.optimizers import (
@@ -74,6 +75,7 @@ class Loop:
     def run(self) -> str:
         """Train to the end and return why it ended; on a stop save everything and raise Interrupted."""
         self.model.train()
+        self.timer = Timer()
         state, config = self.state, self.config
         while True:
             if state.validation_due:
@@ -164,12 +166,14 @@ class Loop:
     def report(self, nll: float, tokens: int, norm: float, rate: float) -> None:
         state = self.state
         state.logged_nll, state.logged_tokens = state.logged_nll + nll, state.logged_tokens + tokens
-        self.timer.tokens += tokens
+        self.timer.tokens, self.timer.updates = self.timer.tokens + tokens, self.timer.updates + 1
         if state.step % self.config.log_every:
             return
         pace = self.timer.tokens_per_second()
         loss = state.logged_nll / state.logged_tokens if state.logged_tokens else math.nan
         mfu = self.speed.used(pace)
+        if self.clock.budget and not self.shown:
+            self.progress.message(expect(state, self.config, self.clock, self.timer, len(self.plan)))
         self.log.write(
             {
                 "event": "train", "step": state.step, "epoch": state.epoch, "loss": loss, "lr": rate,

@@ -48,13 +48,17 @@ class Timer:
     """The speed of training alone, without the time of validating and saving."""
 
     tokens: int = 0
+    updates: int = 0
     began: float = field(default_factory=time.monotonic)
 
     def leave_out(self, seconds: float) -> None:
         self.began += seconds
 
+    def seconds(self) -> float:
+        return max(1e-9, time.monotonic() - self.began)
+
     def tokens_per_second(self) -> float:
-        return self.tokens / max(1e-9, time.monotonic() - self.began)
+        return self.tokens / self.seconds()
 
 
 def keep_freed_memory() -> None:

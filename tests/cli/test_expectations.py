@@ -56,6 +56,16 @@ def test_enough_of_both_is_not_mentioned(seqloom: Run, tmp_path: Path, tiny_sett
     assert "to learn from" not in errors
 
 
+def test_a_budget_is_said_in_updates_and_epochs(seqloom: Run, tmp_path: Path, tiny_settings: list[str]) -> None:
+    (tmp_path / "many.tsv").write_text("".join(f"a{n}\tb{n}\n" for n in range(1100)))
+    settings = [*tiny_settings, "--set", "train.max_steps=0", "--set", "train.log_every=1", "--budget", "2s"]
+    code, _, errors = seqloom("train", tmp_path / "many.tsv", "--out", tmp_path / "run", *settings)
+    assert code == 0, errors
+    (told,) = [line for line in errors.splitlines() if line.startswith("budget: enough for about ")]
+    assert " updates, " in told
+    assert " epochs" in told
+
+
 def test_exchanged_columns_are_noticed(spelled: tuple[Path, Path], seqloom: Run) -> None:
     pairs, run = spelled
     code, out, _ = seqloom("evaluate", run, pairs, "--columns", "2,1")
