@@ -14,6 +14,7 @@ checkpoint          atomic checkpoints
 state               everything else that the next step depends on
 resume              a run continues only with the same settings and data
 clock               progress and end of a run by steps, epochs or time
+expectation         how far a budget goes, and a notice of a model that saw little of its data
 run_end             what ends a run, and whether it has ended
 validation          validation loss and samples during training
 samples             sample outputs at each validation

@@ -1,10 +1,15 @@
-"""What a run with a budget can be expected to reach, said after its first updates, when its speed is known.
+"""What can be expected of a run: how far its budget goes, and that a model that saw little of its data knows little.
+
+The first is said after the first updates, when the speed of the run is known:
 
 updates in all = updates so far + seconds left / seconds per update
 epochs         = updates in all * batches per update / batches per epoch
 """
 
+from collections.abc import Callable
+
 from seqloom.config import TrainConfig
+from seqloom.runtime.run_facts import RunFacts
 from seqloom.training.clock import Clock
 from seqloom.training.speed import Timer
 from seqloom.training.state import RunState
@@ -28,3 +33,14 @@ def expect(state: RunState, config: TrainConfig, clock: Clock, timer: Timer, bat
 def round_number(number: float) -> int:
     """Round to two digits: the speed of the first updates says no more."""
     return int(float(f"{number:.2g}"))
+
+
+def tell_how_little(facts: RunFacts, tell: Callable[[str], None]) -> None:
+    """Say that little can be expected of a model that has not seen all of its data."""
+    if facts.passes is not None and facts.passes < 1:
+        updates = "1 update" if facts.step == 1 else f"{facts.step:,} updates"
+        share = f"{facts.passes:.0%}" if facts.passes >= 0.01 else "less than 1 %"
+        tell(
+            f"less than one epoch: {updates} saw {share} of the training data. Expect little "
+            "of this model; train it longer, or take a smaller one."
+        )

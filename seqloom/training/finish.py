@@ -26,6 +26,7 @@ from seqloom.runtime.folder_sizes import measure_folder
 from seqloom.runtime.gap_filler import GapFiller, with_a_gap
 from seqloom.runtime.run_facts import RunFacts, write_facts
 from seqloom.training.checkpoint import average_checkpoints, prune_checkpoints
+from seqloom.training.expectation import tell_how_little
 from seqloom.training.loop import best_steps, steps_to_average
 from seqloom.training.run_parts import Run, known_facts
 from seqloom.training.samples import MOST_AT_A_GLANCE
@@ -83,7 +84,7 @@ def complete(
 def prune_finished(folder: Path, step: int) -> None:
     """Delete the checkpoints of a run that finished at this step, but the newest and the best.
 
-    A larger limit continues from these two, so the best is that of the newest one's own state. It comes after
+    A larger limit continues from these two, so the best is the one that the newest names. It comes after
     `finished` in run.json: until then a kill would make the end choose among other weights. A kill can come in
     between too, so the same command does it again.
     """
@@ -94,17 +95,6 @@ def prune_finished(folder: Path, step: int) -> None:
         except ModelError:
             return  # damaged: nothing says which of the others is the best
         prune_checkpoints(folder, 1, best_steps(state, 1))
-
-
-def tell_how_little(facts: RunFacts, tell: Callable[[str], None]) -> None:
-    """Say that little can be expected of a model that has not seen all of its data."""
-    if facts.passes is not None and facts.passes < 1:
-        updates = "1 update" if facts.step == 1 else f"{facts.step:,} updates"
-        share = f"{facts.passes:.0%}" if facts.passes >= 0.01 else "less than 1 %"
-        tell(
-            f"less than one epoch: {updates} saw {share} of the training data. Expect little "
-            "of this model; train it longer, or take a smaller one."
-        )
 
 
 def tell_where(run: Run) -> None:
