@@ -278,6 +278,19 @@ def tagger(model="tagger"):
     return Lane(model, "tag", "bert", read, None, False, None, None, made, tags, maps=maps)
 
 
+def masked(model="masked"):
+    """A model that fills two gaps: its answer is the whole text."""
+    read = side("she ___ ___ books")
+    fills = [("reads", -0.1), ("old", -0.2)]
+    made = [
+        Step(log, 1, 2.0, 0.3, [Choice(1, piece, log), Choice(9, "X", -2.5)], at=at + 1)
+        for at, (piece, log) in enumerate(fills)
+    ]
+    flow = np.full((2, 5), 0.5)
+    maps = [Map.of("flow.source", "gradients", "norm", "target source", flow)]
+    return Lane(model, "masked", "bert", read, None, False, None, None, made, ["she reads old books"], maps=maps)
+
+
 def lineage(**texts):
     """The same sentence through three generations of models."""
     return Explained(lanes=[fixed_vector(**texts), recurrent(**texts), transformer(**texts)])

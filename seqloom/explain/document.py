@@ -229,6 +229,15 @@ class Lane(msgspec.Struct, frozen=True):
                 return found
         raise KeyError(name)
 
+    @property
+    def written(self) -> list[str]:
+        """What each step wrote: a token of the target, a label, a tag, or the piece that fills a gap."""
+        if self.target is not None:
+            return [token.piece for token in self.target.tokens]
+        if len(self.answers) == len(self.steps):
+            return self.answers
+        return [step.top[min(step.rank, len(step.top)) - 1].piece for step in self.steps]
+
     def views(self) -> list[str]:
         """The views that this lane has something to show for."""
         extra = {"heads": self.heads, "beam": self.beam, "lens": self.lens, "states": self.paths}

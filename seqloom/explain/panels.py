@@ -48,8 +48,8 @@ def rows_of(name: str, panels: Sequence[Panel]) -> list[Row]:
 
 def labels(lane: Lane, axis: str, size: int) -> list[str]:
     """The tokens of an axis; numbers for an axis without tokens."""
-    target = [one.piece for one in lane.target.tokens] if lane.target else lane.answers
-    known = {"source": [one.piece for one in lane.source.tokens], "target": target, "prefix": ["<s>", *target]}
+    source, target = [one.piece for one in lane.source.tokens], lane.written
+    known = {"source": source, "target": target, "prefix": ["<s>", *target]}
     pieces = known.get(axis, [])
     return [plain(pieces[at]) if at < len(pieces) else str(at) for at in range(size)]
 

@@ -74,8 +74,8 @@ def step_table(lane: Lane) -> Table:
 
 def labels(lane: Lane, axis: str, size: int) -> list[str]:
     """The tokens of an axis, safe for the terminal; numbers for an axis without tokens."""
-    target = [one.piece for one in lane.target.tokens] if lane.target else lane.answers
-    known = {"source": [one.piece for one in lane.source.tokens], "target": target, "prefix": ["<s>", *target]}
+    source, target = [one.piece for one in lane.source.tokens], lane.written
+    known = {"source": source, "target": target, "prefix": ["<s>", *target]}
     pieces = known.get(axis, [])
     return [token(pieces[at]) if at < len(pieces) else str(at) for at in range(size)]
 
@@ -185,7 +185,8 @@ def heads(lane: Lane, console: Console) -> Iterable[RenderableType]:
     for name in dict.fromkeys(head.map for head in found):
         row = {head.head: f"{head.role} {head.roles.get(head.role, 0):.2f}" for head in found if head.map == name}
         table.add_row(name, *(row.get(head, "") for head in range(most)))
-    yield titled(f"heads, over {lane.heads.sentences} sentences", table)
+    many = "1 sentence" if lane.heads.sentences == 1 else f"{lane.heads.sentences} sentences"
+    yield titled(f"heads, over {many}", table)
 
 
 def states(lane: Lane, console: Console) -> Iterable[RenderableType]:

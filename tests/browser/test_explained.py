@@ -148,6 +148,31 @@ def test_layers_and_heads_can_be_chosen(show):
     assert opened.locator("#view-heads .head.faded").count() == 24 - 3
 
 
+def test_gaps_are_named_by_what_fills_them(show):
+    opened = show(Explained(lanes=[documents.masked()]))
+    assert opened.locator(".line.target .chip").all_inner_texts() == ["reads", "old"]
+    assert opened.locator("#view-gradients .left span").all_inner_texts() == ["reads", "old"]
+    assert opened.locator("#view-gradients .corner").inner_text().split("\n") == ["source →", "↓ output"]
+    opened.locator(".line.target .chip").nth(1).hover()
+    assert [text.strip() for text in lit(opened, ".line.source")] == ["___"]
+
+
+def test_a_picture_fits_the_window_while_its_tokens_stay_legible(show):
+    """The cells shrink with the window, so that 25 tokens are in sight."""
+    words = {"source": " ".join(["a"] * 24), "target": " ".join(["b"] * 24)}
+    opened = show(Explained(lanes=[documents.recurrent(**words)]), viewport={"width": 1280, "height": 900})
+    scroll = opened.locator("#view-attention .scroll").first
+    assert scroll.evaluate("one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight")
+
+
+def test_text_in_charts_keeps_its_size_on_a_narrow_screen(show):
+    opened = show(documents.lineage(), viewport={"width": 360, "height": 800})
+    label = opened.locator("#view-states svg text").first
+    size = "one => one.getBoundingClientRect().height"
+    opened.wait_for_function("document.querySelector('#view-states svg').style.getPropertyValue('--times') > 1.5")
+    assert label.evaluate(size) > 12
+
+
 def test_a_gate_opens_its_units_sorted_as_asked(show):
     opened = show(Explained(lanes=[documents.recurrent()]))
     button = opened.get_by_role("button", name="Units of forget").first

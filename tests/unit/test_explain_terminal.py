@@ -92,6 +92,13 @@ def test_a_tagger_has_one_step_per_word():
     assert row(text, "VERB").split()[1:] == ["0.905", "█", "1", "X", "0.12"]
 
 
+def test_gaps_are_named_by_what_fills_them():
+    """The answer of a masked model is one text; each gap is one step."""
+    text = printed(Explained(lanes=[documents.masked()]))
+    assert "-> she reads old books" in text
+    assert row(text, "reads  0").split()[1] == "0.905" and row(text, "old    0").split()[1] == "0.819"
+
+
 @pytest.mark.parametrize("texts", [documents.HOSTILE, documents.RIGHT_TO_LEFT, documents.long_texts()])
 def test_any_text_can_be_printed(texts):
     assert printed(documents.lineage(**texts))

@@ -2,7 +2,7 @@
 
 import { make, percent, readout, shape, tableOf, visible } from "./elements.js";
 
-const KEPT = 0.75, HIGH = 150, FOOT = 92, RISE = 0.42;
+const KEPT = 0.75, HIGH = 180, LEAST = 16;
 
 // The columns of a row that hold most of it, largest first.
 export function largest(row, share = KEPT) {
@@ -20,7 +20,8 @@ export function largest(row, share = KEPT) {
 export class Arcs {
   constructor({ matrix, tokens, lane, selection }) {
     Object.assign(this, { tokens, lane, selection });
-    this.step = tokens.length > 30 ? 26 : 38;
+    this.step = tokens.length > 30 ? 26 : tokens.length > 14 ? 30 : 38;
+    this.foot = 26 + 6.4 * Math.min(12, Math.max(...tokens.map((token) => [...token.text].length)));
     this.layer = shape("g", {});
     this.labels = tokens.map((token, at) => shape("text", {
       class: "arc-token", transform: `translate(${this.x(at)} ${HIGH + 12}) rotate(55)`,
@@ -32,7 +33,8 @@ export class Arcs {
       onfocus: () => this.go(Math.max(0, this.cursor)), onblur: () => this.over(-1), onkeydown: (event) => this.key(event) }, this.layer, this.labels);
     this.readout = readout("");
     this.cursor = 0;
-    this.element = make("figure", { class: "picture" }, make("div", { class: "scroll" }, this.picture), this.readout, this.table());
+    this.element = make("figure", { class: "picture" }, make("figcaption", {}, make("span", {}, "arcs"), make("span", { class: "legend" }, "the thicker, the larger the weight")),
+      make("div", { class: "scroll" }, this.picture), this.readout, this.table());
     this.over(-1);
     this.show(matrix);
     selection.addEventListener("change", () => this.light());
@@ -88,12 +90,16 @@ export class Arcs {
     this.light();
   }
 
-  rise(row, column) { return Math.min(HIGH - 12, 16 + Math.abs(this.x(row) - this.x(column)) * RISE); }
+  // Longer arcs are higher, up to the longest: no two lengths share a height.
+  rise(row, column) {
+    const span = this.tokens.length - 1 || 1, most = Math.min(HIGH - 12, LEAST + 12 * span);
+    return LEAST + (most - LEAST) * (Math.abs(row - column) / span) ** 0.8;
+  }
 
   // No empty room above the highest arc.
   crop(high) {
     const wide = this.tokens.length * this.step + 74, top = HIGH - high - 8;
-    for (const [name, value] of Object.entries({ viewBox: `0 ${top} ${wide} ${HIGH + FOOT - top}`, width: wide, height: HIGH + FOOT - top })) this.picture.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ viewBox: `0 ${top} ${wide} ${HIGH + this.foot - top}`, width: wide, height: HIGH + this.foot - top })) this.picture.setAttribute(name, value);
   }
 
   arc(row, column, weight) {

@@ -44,6 +44,8 @@ export function short(value) {
 
 export const percent = (share) => `${(100 * share).toFixed(share < 0.0995 && share > 0 ? 1 : 0)} %`;
 
+export const several = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
 // A labelled list to choose from; `options` are pairs of value and text.
 export function chooser(label, options, chosen, change) {
   const list = make("select", { "aria-label": label, onchange: (event) => change(event.target.value) },

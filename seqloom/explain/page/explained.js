@@ -8,6 +8,7 @@ import { Sentence } from "./sentence.js";
 import { VIEWS } from "./views.js";
 
 const HINT = "Point at a word or a cell: it lights up everywhere. Click keeps it lit. Tab and the arrow keys work in every picture.";
+const MARK = "▁";  // of SentencePiece tokenizers
 const DOCS = "docs/how-to/views.md";
 
 // Draws `document` into `place` and returns the selection, whose events say what the reader asks for.
@@ -18,7 +19,7 @@ export function showExplained(place, explained) {
   if (explained.lanes.length) {
     const sentence = new Sentence(explained, selection);
     parts.push(sentence.element, make("section", { class: "card first", "aria-label": "Output" }, facts(explained), sentence.options,
-      make("div", { class: "rest" }, make("p", { class: "soft" }, HINT), sentence.tables())));
+      make("div", { class: "rest" }, make("p", { class: "soft" }, HINT, hasMarks(explained) ? ` ${MARK} marks the beginning of a word.` : ""), sentence.tables())));
   }
   parts.push(...shown.map((view) => section(view, explained, selection)));
   if (!shown.length) parts.push(make("p", { class: "missing" }, "This document holds no picture."));
@@ -26,6 +27,8 @@ export function showExplained(place, explained) {
   place.onkeydown = (event) => { if (event.key === "Escape") selection.clear(); };  // replaces that of an earlier drawing
   return selection;
 }
+
+const hasMarks = ({ lanes }) => lanes.some((lane) => [...lane.source.tokens, ...(lane.target?.tokens ?? [])].some((token) => token.piece.startsWith(MARK)));
 
 export const titles = (explained) => VIEWS.filter((view) => view.has(explained)).map((view) => [view.name, ABOUT[view.name].title]);
 

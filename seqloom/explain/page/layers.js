@@ -3,7 +3,7 @@
 import { Arcs } from "./arcs.js";
 import { linear } from "./colours.js";
 import { chooser, make, short } from "./elements.js";
-import { Matrix } from "./matrix.js";
+import { Matrix, cellSize } from "./matrix.js";
 import { columnsOf, matrixOf, range, rowsOf, titleOf } from "./reading.js";
 
 // The mean that the model's readers use; else the highest layer of the encoder, else the highest of all.
@@ -14,8 +14,8 @@ function first(maps) {
 }
 
 export class Layers {
-  constructor({ lane, selection, maps, arcs }) {
-    Object.assign(this, { lane, selection, maps, arcs, number: first(maps), head: null });
+  constructor({ lane, lanes, selection, maps, arcs }) {
+    Object.assign(this, { lane, lanes, selection, maps, arcs, number: first(maps), head: null });
     this.choosers = make("div", { class: "choosers" });
     this.pictures = make("div", { class: "pictures" });
     this.element = make("div", { class: "layers" }, this.choosers, this.pictures);
@@ -48,7 +48,8 @@ export class Layers {
       return;
     }
     const rows = rowsOf(this.lane, this.map), columns = columnsOf(this.lane, this.map);
-    this.picture = new Matrix({ title, matrix, rows, columns, share, legend, lane: this.lane, selection: this.selection, map: this.map, head: this.head });
+    const cell = { width: cellSize(matrix.columns, matrix.rows, this.lanes, this.arcs && this.lanes === 1 ? 2 : 1) };
+    this.picture = new Matrix({ title, matrix, rows, columns, share, legend, cell, lane: this.lane, selection: this.selection, map: this.map, head: this.head });
     this.bows = this.arcs ? new Arcs({ matrix, tokens: columns, lane: this.lane, selection: this.selection }) : null;
     this.pictures.replaceChildren(...[this.bows?.element, this.picture.element].filter(Boolean));
   }

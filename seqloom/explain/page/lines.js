@@ -2,6 +2,7 @@
 
 import { make, readout, shape, short, tableOf } from "./elements.js";
 import { line } from "./colours.js";
+import { keepTextSize } from "./text_size.js";
 
 const WIDE = 520, HIGH = 260, EDGE = { left: 74, right: 26, top: 14, bottom: 40 };
 
@@ -49,6 +50,7 @@ export function lineChart({ title, series, xLabel, yLabel, log = false }) {
   const cursor = shape("line", { class: "at", y1: EDGE.top, y2: HIGH - EDGE.bottom, visibility: "hidden" });
   const picture = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "chart", tabindex: 0, role: "application",
     "aria-roledescription": "line chart", "aria-label": `${title}: ${series.length} lines. Arrow keys move along ${xLabel}.` }, grid, paths, cursor);
+  keepTextSize(picture, WIDE);
   const said = readout("");
   follow(picture, series, { x, xs, cursor, said, xLabel });
   return make("figure", { class: "picture" }, make("figcaption", {}, make("span", {}, title)), picture,

@@ -9,20 +9,30 @@ const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDo
 // A token, or the name of a row that is none: "unit 7".
 const nameOf = (token) => token.name ?? visible(token.text);
 
-// One model alone has room for larger cells than several side by side.
-export function cellSize(columns, lanes) {
-  if (lanes === 1) return columns <= 20 ? 36 : columns <= 32 ? 28 : 20;
-  return columns <= 16 ? 28 : columns <= 30 ? 24 : 18;
+const NARROW = 960, WIDEST = 1760, BESIDE = 170, TALL = 616;  // pixels; BESIDE: the names of the rows and the edges of the card
+
+// The side of a square cell, so that the whole picture is in sight where that leaves the tokens legible.
+// `pictures`: how many the view draws beside each other.
+export function cellSize(columns, rows, lanes, pictures = 1) {
+  const [least, most] = lanes === 1 ? [20, 36] : [18, 28];
+  const room = Math.min(innerWidth, WIDEST) / (innerWidth < NARROW ? 1 : lanes * pictures) - BESIDE;
+  return Math.max(least, Math.min(most, Math.floor(room / columns), Math.floor(TALL / rows)));
 }
 
+// The most columns and rows of these maps: pictures with one size of cell line up.
+export const widest = (maps) => [-1, -2].map((axis) => Math.max(...maps.map((map) => map.shape.at(axis))));
+
+// What the rows and columns of a map are, for people.
+const AXES = { target: "output", prefix: "written", source: "source", position: "position", unit: "dimension" };
+
 // options: title; matrix {rows, columns, at}; rows, columns (tokens {text, side, index}); share(value, row) from -1 to 1
-// for the colour; lane; selection; legend [low, high] in words or null; cell {width, height}; for events: map (or maps,
-// one per row) and head.
+// for the colour; lane; lanes (how many are beside each other); selection; legend [low, high] in words or null; cell {width, height}; for events: map (or maps,
+// one per row) and head. The axes of `map` are named in the corner.
 export class Matrix {
   constructor(options) {
     Object.assign(this, options);
     this.cursor = [0, 0];
-    const width = this.cell?.width ?? cellSize(this.matrix.columns, this.selection.lanes.length);
+    const width = this.cell?.width ?? cellSize(this.matrix.columns, this.matrix.rows, this.lanes ?? 1);
     this.cell = { width, height: this.cell?.height ?? width };
     this.canvas = make("canvas", { "aria-hidden": "true" });
     this.bands = make("div", { class: "bands", "aria-hidden": "true" });
@@ -31,7 +41,7 @@ export class Matrix {
       "aria-label": `${this.title}: ${this.matrix.rows} rows, ${this.matrix.columns} columns. Arrow keys move, Enter keeps a word lit.`,
     }, this.canvas, this.bands);
     this.readout = readout("");
-    this.frame = make("div", { class: "matrix" }, this.heads(this.columns, "top"), this.heads(this.rows, "left"), this.body);
+    this.frame = make("div", { class: "matrix" }, this.corner(), this.heads(this.columns, "top"), this.heads(this.rows, "left"), this.body);
     this.element = make("figure", { class: "picture" },
       make("figcaption", {}, make("span", {}, this.title), this.legend && ramp(this.legend, this.signed)),
       make("div", { class: "scroll" }, this.frame), this.readout, this.table());
@@ -40,8 +50,13 @@ export class Matrix {
     onTheme(this);
   }
 
+  corner() {
+    const [rows, columns] = this.units ? [] : (this.map?.axes ?? []).slice(-2).map((axis) => AXES[axis]);
+    return rows && columns ? make("div", { class: "corner", "aria-hidden": "true" }, make("span", {}, `${columns} →`), make("span", {}, `↓ ${rows}`)) : null;
+  }
+
   heads(tokens, where) {
-    const bare = where === "left" && this.cell.height < 12;
+    const bare = where === "left" && this.cell.height < 10;
     const every = !bare && tokens[0]?.side === null && !tokens[0].node && (where === "top" ? this.cell.width : this.cell.height) < 18 ? 5 : 1;
     const nodes = tokens.map((token, at) => make("span", {
       class: `${token.side ? "token" : "name"}${[...token.text].length < 3 ? " brief" : ""}`, dir: "auto", title: token.text,

@@ -65,9 +65,16 @@ export function range(matrix) {
   return [low, high];
 }
 
+// What each step wrote: a token of the target, a label, a tag, or the piece that fills a gap.
+export function writtenOf(lane) {
+  if (lane.target) return lane.target.tokens.map((token) => token.piece);
+  if (lane.answers.length === lane.steps.length) return lane.answers;
+  return lane.steps.map((step) => step.top[Math.min(step.rank, step.top.length) - 1].piece);
+}
+
 // The tokens of an axis: {text, side, index}; side and index say which word of the sentence lights up with it.
 export function tokensOf(lane, axis, size) {
-  const target = lane.target ? lane.target.tokens.map((token) => token.piece) : lane.answers;
+  const target = writtenOf(lane);
   const known = {
     source: lane.source.tokens.map((token, index) => ({ text: token.piece, side: "source", index })),
     target: target.map((text, index) => ({ text, side: "target", index })),

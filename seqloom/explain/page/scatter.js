@@ -2,6 +2,7 @@
 
 import { make, readout, shape, short, tableOf } from "./elements.js";
 import { line } from "./colours.js";
+import { keepTextSize } from "./text_size.js";
 
 const WIDE = 560, HIGH = 400, EDGE = 36;
 
@@ -13,8 +14,7 @@ export function scatter({ title, points, axes, joined, lane, selection }) {
   const y = (value) => HIGH - EDGE - (high > low ? (value - low) / (high - low) : 0.5) * (HIGH - 2 * EDGE);
   const turned = (place) => place > WIDE * 0.66;  // labels of points on the right go to the left of them
   const said = readout("");
-  const free = roomForLabels(points.map((point) => [x(point.x), y(point.y), point.text]));
-  const dots = points.map((point, at) => shape("g", { class: free[at] ? "dot" : "dot crowded", "data-at": at },
+  const dots = points.map((point, at) => shape("g", { class: "dot", "data-at": at },
     shape("circle", { cx: x(point.x), cy: y(point.y), r: 5, fill: line(point.colour ?? 0) }),
     shape("text", { x: x(point.x) + (turned(x(point.x)) ? -8 : 8), y: y(point.y) + 4, "text-anchor": turned(x(point.x)) ? "end" : "start" }, point.text)));
   const picture = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "chart map", tabindex: 0, role: "application",
@@ -22,6 +22,10 @@ export function scatter({ title, points, axes, joined, lane, selection }) {
     joined ? trail(points, x, y) : null, dots,
     shape("text", { class: "label", x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle" }, axes[0]),
     shape("text", { class: "label", transform: `translate(12 ${HIGH / 2}) rotate(-90)`, "text-anchor": "middle" }, axes[1]));
+  keepTextSize(picture, WIDE, (times) => {
+    const free = roomForLabels(points.map((point) => [x(point.x), y(point.y), point.text]), times);
+    dots.forEach((dot, number) => dot.classList.toggle("crowded", !free[number]));
+  });
   let at = -1;
   const show = (place) => {
     at = (place + points.length) % points.length;
@@ -71,11 +75,11 @@ function trail(points, x, y) {
 }
 
 // Labels that would cover an earlier one are shown only when their point is.
-function roomForLabels(labels) {
+function roomForLabels(labels, times) {
   const taken = [];
   return labels.map(([x, y, text]) => {
-    const wide = 12 + 7.2 * [...text].length, left = x > WIDE * 0.66 ? x - wide : x;
-    const box = [left, y - 9, left + wide, y + 9];
+    const wide = 12 + 8 * times * [...text].length, left = x > WIDE * 0.66 ? x - wide : x;
+    const box = [left, y - 9 * times, left + wide, y + 9 * times];
     const clear = taken.every((other) => box[2] < other[0] || other[2] < box[0] || box[3] < other[1] || other[3] < box[1]);
     if (clear) taken.push(box);
     return clear;

@@ -2,6 +2,8 @@
 // "change". Wishes (a head, a branch, an alternative, a dragged cell) go out as events of their own by `ask`: other views
 // follow them, and Studio computes again.
 
+import { writtenOf } from "./reading.js";
+
 export class Selection extends EventTarget {
   constructor(lanes) {
     super();
@@ -61,7 +63,7 @@ function answersAt(lane, now, side) {
 }
 
 function sideOf(lane, side) {
-  return side === "source" ? lane.source.tokens : lane.target?.tokens ?? lane.answers.map((piece) => ({ piece }));
+  return side === "source" ? lane.source.tokens : lane.target?.tokens ?? writtenOf(lane).map((piece) => ({ piece }));
 }
 
 function same(one, other) {

@@ -1,7 +1,7 @@
 // The sentence on top of the page: source, one output per model, and what else the model could have written.
 
 import { make, percent, quoted, short, tableOf, visible } from "./elements.js";
-import { mapsOf, matrixOf, tokensOf } from "./reading.js";
+import { mapsOf, matrixOf, tokensOf, writtenOf } from "./reading.js";
 
 const LONG = 24;  // tokens: a longer line scrolls instead of filling the screen
 
@@ -12,7 +12,7 @@ export class Sentence {
     const texts = new Set(document.lanes.map((lane) => lane.source.text + lane.source.tokens.map((token) => token.piece).join("\n")));
     document.lanes.forEach((lane, at) => {
       if ((at === 0 || texts.size > 1) && lane.source.tokens.length) this.element.append(this.line(lane, "source", "source", tokensOf(lane, "source", lane.source.tokens.length)));
-      this.element.append(this.line(lane, "target", document.lanes.length > 1 ? lane.model : lane.forced ? "text" : "output", tokensOf(lane, "target", lane.target?.tokens.length ?? lane.answers.length)));
+      this.element.append(this.line(lane, "target", document.lanes.length > 1 ? lane.model : lane.forced ? "text" : "output", tokensOf(lane, "target", writtenOf(lane).length)));
     });
     this.options = make("div", { class: "options" });
     selection.addEventListener("change", () => this.light());

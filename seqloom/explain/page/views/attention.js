@@ -8,8 +8,8 @@ export const attention = {
   name: "attention",
   has: (document) => document.lanes.some((lane) => mapsOf(lane, "attention").length),
   draw(place, document, selection) {
-    inLanes(place, document, "attention", (lane) => mapsOf(lane, "attention").length, (body, lane) => {
-      body.append(new Layers({ lane, selection, maps: mapsOf(lane, "attention"), arcs: false }).element);
+    inLanes(place, document, "attention", (lane) => mapsOf(lane, "attention").length, (body, lane, lanes) => {
+      body.append(new Layers({ lane, lanes, selection, maps: mapsOf(lane, "attention"), arcs: false }).element);
     });
   },
 };

@@ -3,19 +3,19 @@
 import { linear } from "../colours.js";
 import { chooser, make, percent, readout, shape, short, tableOf, visible } from "../elements.js";
 import { inLanes } from "../lanes.js";
-import { Matrix, cellSize } from "../matrix.js";
+import { Matrix, cellSize, widest } from "../matrix.js";
 import { columnsOf, mapsOf, matrixOf, range, rowsOf, titleOf, tokensOf } from "../reading.js";
 
 export const attribution = {
   name: "attribution",
   has: (document) => document.lanes.some((lane) => mapsOf(lane, "attribution").length),
   draw(place, document, selection) {
-    inLanes(place, document, "attribution", (lane) => mapsOf(lane, "attribution").length, (body, lane) => {
+    inLanes(place, document, "attribution", (lane) => mapsOf(lane, "attribution").length, (body, lane, lanes) => {
       const maps = mapsOf(lane, "attribution");
       const methods = [...new Set(maps.map(methodOf))];
-      if (lane.steps.some((step) => typeof step.source_share === "number")) body.append(balance(lane, selection));
+      if (lane.steps.some((step) => typeof step.source_share === "number")) body.append(balance(lane, lanes, selection));
       const pictures = make("div", { class: "pictures" });
-      const cell = { width: cellSize(Math.max(...maps.map((map) => map.shape.at(-1))), selection.lanes.length) };
+      const cell = { width: cellSize(...widest(maps), lanes, lanes === 1 ? 2 : 1) };
       const show = (method) => pictures.replaceChildren(...maps.filter((map) => methodOf(map) === method).map((map) => one(map, lane, selection, cell)));
       if (methods.length > 1) body.append(make("div", { class: "choosers" }, chooser("Method", methods.map((name) => [name, name]), methods[0], show)));
       show(methods[0]);
@@ -39,8 +39,8 @@ function one(map, lane, selection, cell) {
 }
 
 // One bar per step: the lower part came from the source, the upper part from the prefix.
-function balance(lane, selection) {
-  const tokens = tokensOf(lane, "target", lane.steps.length), wide = tokens.length > 30 ? 22 : 34, high = 90;
+function balance(lane, lanes, selection) {
+  const tokens = tokensOf(lane, "target", lane.steps.length), wide = tokens.length > 30 || lanes > 1 ? 22 : 34, high = 90;
   const said = readout("");
   let cursor = 0;
   const leave = () => selection.point(lane, null, -1);
@@ -82,8 +82,9 @@ function balance(lane, selection) {
 
 function agreement(lane) {
   const said = (one) => (one.tau === null ? "cannot be computed" : one.control !== null && one.tau <= one.control ? "no better than uniform attention" : one.tau < 0.3 ? "they rank words differently" : one.tau < 0.6 ? "they agree in part" : "they agree");
-  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Agreement with attention" }, make("table", { class: "agreement" }, make("caption", {}, "Does attention rank the words as attribution does? (Kendall τ: 1 = same order, 0 = unrelated)"),
-    make("thead", {}, make("tr", {}, ["attention", "attribution", "τ", "τ of uniform attention", ""].map((text) => make("th", { scope: "col" }, text)))),
-    make("tbody", {}, lane.agreement.map((one) => make("tr", {}, make("th", { scope: "row" }, titleOf(one.first)),
-      [titleOf(one.second).replace(/^attribution /, ""), short(one.tau), short(one.control), said(one)].map((text) => make("td", {}, text)))))));
+  return make("div", { class: "agreement" }, make("p", { class: "soft" }, "Does attention rank the words as attribution does? (Kendall τ: 1 = same order, 0 = unrelated)"),
+    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Agreement with attention" }, make("table", {},
+      make("thead", {}, make("tr", {}, ["attribution", "τ", "τ of uniform attention", ""].map((text) => make("th", { scope: "col" }, text)))),
+      make("tbody", {}, lane.agreement.map((one) => make("tr", {}, make("th", { scope: "row" }, titleOf(one.second).replace(/^attribution /, "")),
+        [short(one.tau), short(one.control), said(one)].map((text) => make("td", {}, text))))))));
 }

@@ -3,7 +3,7 @@
 import { make, quoted, readout, shape, short, tableOf, visible } from "../elements.js";
 import { inLanes } from "../lanes.js";
 
-const WIDE = 112, HIGH = 34, BOX = 92;
+const WIDE = 130, HIGH = 34, BOX = 110;
 
 export const beam = {
   name: "beam",

@@ -10,8 +10,8 @@ export const gates = {
   name: "gates",
   has: (document) => document.lanes.some((lane) => mapsOf(lane, "gates").length),
   draw(place, document, selection) {
-    inLanes(place, document, "gates", (lane) => mapsOf(lane, "gates").length, (body, lane) => {
-      body.append(make("div", { class: "pictures" }, [...groups(mapsOf(lane, "gates"))].map(([where, maps]) => strips(where, maps, lane, selection))));
+    inLanes(place, document, "gates", (lane) => mapsOf(lane, "gates").length, (body, lane, lanes) => {
+      body.append(make("div", { class: "pictures" }, [...groups(mapsOf(lane, "gates"))].map(([where, maps]) => strips(where, maps, { lane, lanes, selection }))));
     });
   },
 };
@@ -29,7 +29,8 @@ function groups(maps) {
   return found;
 }
 
-function strips(where, rows, lane, selection) {
+function strips(where, rows, place) {
+  const { lane } = place;
   const columns = tokensOf(lane, rows[0].map.axes[0], rows[0].values.rows);
   const means = rows.map((row) => columns.map((_, column) => mean(row, column)));
   const highest = rows.map((row, at) => (row.signed ? Math.max(...means[at]) : Math.max(1, row.map.high)));
@@ -41,10 +42,10 @@ function strips(where, rows, lane, selection) {
     buttons.forEach((button) => button.setAttribute("aria-expanded", "false"));
     if (was) return units.replaceChildren();
     buttons[rows.indexOf(row)].setAttribute("aria-expanded", "true");
-    showUnits(units, row, where, columns, lane, selection, "peak");
+    showUnits(units, row, where, columns, place, "peak");
   };
   const strip = new Matrix({
-    title: `${where}: mean over ${rows[0].values.columns} units`, lane, selection, columns, maps: rows.map((row) => row.map),
+    title: `${where}: mean over ${rows[0].values.columns} units`, ...place, columns, maps: rows.map((row) => row.map),
     matrix: { rows: rows.length, columns: columns.length, at: (row, column) => means[row][column] },
     rows: rows.map((row, at) => ({ text: row.gate, name: row.gate, side: null, index: -1, node: buttons[at] })),
     share: (value, row) => linear(0, highest[row])(value), legend: ["0", rows.some((row) => row.signed) ? "1; |…|: largest of the row" : "1"],
@@ -69,20 +70,20 @@ const ORDERS = {
   number: ["number", () => 0],
 };
 
-function showUnits(place, row, where, columns, lane, selection, order) {
+function showUnits(body, row, where, columns, place, order) {
   const tracks = Array.from({ length: row.values.columns }, (_, unit) => columns.map((_, column) => row.values.at(column, unit)));
   const key = tracks.map(ORDERS[order][1]);
   const sorted = tracks.map((_, unit) => unit).sort((a, b) => key[a] - key[b] || a - b);
   const size = Math.max(Math.abs(row.map.low), Math.abs(row.map.high));
   const picture = new Matrix({
-    title: `${where}, ${row.gate}: every unit`, lane, selection, columns, map: row.map, signed: row.signed,
+    title: `${where}, ${row.gate}: every unit`, ...place, columns, map: row.map, signed: row.signed,
     matrix: { rows: sorted.length, columns: columns.length, at: (at, column) => tracks[sorted[at]][column] },
     rows: sorted.map((unit) => ({ text: `unit ${unit}`, name: `unit ${unit}`, side: null, index: -1 })),
     share: row.signed ? signed(size) : linear(0, Math.max(1, row.map.high)),
     legend: row.signed ? [short(-size), short(size)] : ["0", short(Math.max(1, row.map.high))],
-    cell: { width: cellSize(columns.length, selection.lanes.length), height: sorted.length > 40 ? 4 : 8 },
+    units: true, cell: { width: cellSize(columns.length, 1, place.lanes), height: sorted.length > 40 ? 4 : 8 },
   });
   const orders = Object.entries(ORDERS).map(([name, [words]]) => [name, words]);
-  place.replaceChildren(make("div", { class: "choosers" }, chooser("Sort units by", orders, order,
-    (name) => { showUnits(place, row, where, columns, lane, selection, name); place.querySelector("select").focus(); })), picture.element);
+  body.replaceChildren(make("div", { class: "choosers" }, chooser("Sort units by", orders, order,
+    (name) => { showUnits(body, row, where, columns, place, name); body.querySelector("select").focus(); })), picture.element);
 }

@@ -4,7 +4,7 @@ import { logarithmic } from "../colours.js";
 import { make, short } from "../elements.js";
 import { inLanes } from "../lanes.js";
 import { lineChart } from "../lines.js";
-import { Matrix, cellSize } from "../matrix.js";
+import { Matrix, cellSize, widest } from "../matrix.js";
 import { columnsOf, mapsOf, matrixOf, rowsOf, titleOf, valuesOf } from "../reading.js";
 
 const DECADES = 8;  // smaller numbers have the colour of 0
@@ -13,10 +13,10 @@ export const gradients = {
   name: "gradients",
   has: (document) => document.lanes.some((lane) => mapsOf(lane, "gradients").length),
   draw(place, document, selection) {
-    inLanes(place, document, "gradients", (lane) => mapsOf(lane, "gradients").length, (body, lane) => {
+    inLanes(place, document, "gradients", (lane) => mapsOf(lane, "gradients").length, (body, lane, lanes) => {
       const maps = mapsOf(lane, "gradients").filter((map) => map.axes.length === 2);
       const names = [...new Set(maps.map((map) => map.name))];
-      const cell = { width: cellSize(Math.max(...maps.map((map) => map.shape.at(-1))), selection.lanes.length) };
+      const cell = { width: cellSize(...widest(maps), lanes, lanes === 1 ? 2 : 1) };
       for (const name of names) body.append(pair(name, maps.filter((map) => map.name === name), lane, selection, cell));
       if (lane.decay.length) body.append(decay(lane));
     });

@@ -1,7 +1,7 @@
 // All heads at once, with what each does. A head that is chosen here is shown in the views Attention and Self-attention.
 
 import { linear } from "../colours.js";
-import { chooser, make, percent, readout, tableOf } from "../elements.js";
+import { chooser, make, percent, readout, several, tableOf } from "../elements.js";
 import { inLanes } from "../lanes.js";
 import { thumbnail } from "../matrix.js";
 import { matrixOf, range, titleOf } from "../reading.js";
@@ -23,7 +23,7 @@ function grid(body, lane, selection) {
   const fade = (role) => cards.forEach(({ head, node }) => node.classList.toggle("faded", role !== "" && head.role !== role));
   body.append(
     make("div", { class: "choosers" }, chooser("Show", [["", "all roles"], ...roles.map((role) => [role, role])], "", fade),
-      make("span", { class: "soft" }, `roles measured over ${lane.heads.sentences} sentences`)),
+      make("span", { class: "soft" }, `roles measured over ${several(lane.heads.sentences, "sentence")}`)),
     make("div", { class: "head-kinds" }, [...new Set(lane.heads.heads.map((head) => kindOf(head.map)))].map((kind) => make("div", {},
       make("h4", {}, titleOf(kind)), rows(cards.filter(({ head }) => kindOf(head.map) === kind))))),
     said, tableOf("Heads and their roles", () => ["head", "role", "weights"],

@@ -3,7 +3,7 @@
 import { onTheme, scale } from "../colours.js";
 import { make, percent, visible } from "../elements.js";
 import { inLanes } from "../lanes.js";
-import { tokensOf } from "../reading.js";
+import { tokensOf, writtenOf } from "../reading.js";
 
 const TITLES = { "encoder layer": "If the decoder read encoder layer …", "decoder layer": "If decoder layer … were the last", "words read": "After … words of the source" };
 
@@ -55,6 +55,6 @@ function rowName(reading, lane) {
 // On top what the whole model wrote, to compare.
 function written(readings, lane) {
   const most = Math.max(0, ...readings.map((reading) => reading.pieces.length));
-  const tokens = tokensOf(lane, "target", lane.target?.tokens.length ?? lane.answers.length).slice(0, most);
+  const tokens = tokensOf(lane, "target", writtenOf(lane).length).slice(0, most);
   return make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "written:"), tokens.map((token) => make("th", { scope: "col", dir: "auto" }, visible(token.text)))));
 }

@@ -8,8 +8,8 @@ export const self = {
   name: "self",
   has: (document) => document.lanes.some((lane) => mapsOf(lane, "self").length),
   draw(place, document, selection) {
-    inLanes(place, document, "self", (lane) => mapsOf(lane, "self").length, (body, lane) => {
-      body.append(new Layers({ lane, selection, maps: mapsOf(lane, "self"), arcs: true }).element);
+    inLanes(place, document, "self", (lane) => mapsOf(lane, "self").length, (body, lane, lanes) => {
+      body.append(new Layers({ lane, lanes, selection, maps: mapsOf(lane, "self"), arcs: true }).element);
     });
   },
 };

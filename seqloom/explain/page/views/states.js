@@ -1,6 +1,6 @@
 // The path of the states of a sentence on two axes, and many sentences on one map.
 
-import { make, percent, quoted, visible } from "../elements.js";
+import { make, percent, quoted, several, visible } from "../elements.js";
 import { inLanes } from "../lanes.js";
 import { scatter } from "../scatter.js";
 import { titleOf, tokensOf } from "../reading.js";
@@ -15,7 +15,7 @@ export const states = {
       body.append(make("div", { class: "pictures maps" }, lane.paths.map((path, colour) => {
         const tokens = tokensOf(lane, path.axis, path.points.length);
         const points = path.points.map((point, at) => ({ ...tokens[at], text: visible(tokens[at].text), x: point[0], y: point[1] ?? 0, colour }));
-        const fitted = path.fitted_on ? `, basis from ${path.fitted_on} sentences` : "";
+        const fitted = path.fitted_on ? `, basis from ${several(path.fitted_on, "sentence")}` : "";
         return scatter({ title: `${titleOf(path.name)}${fitted}`, points, axes: axesOf(path.explained), joined: true, lane, selection });
       })));
     });
@@ -30,7 +30,7 @@ export const phrases = {
       const labels = [...new Set(one.points.map((point) => point.label))];
       const points = one.points.map((point) => ({ x: point.point[0], y: point.point[1] ?? 0, text: point.text, label: point.label, side: null, index: -1, colour: labels.indexOf(point.label) }));
       return make("div", { class: "lane wide" }, make("h3", {}, quoted(one.model), make("small", {}, one.about)),
-        scatter({ title: `${points.length} sentences`, points, axes: axesOf(one.explained), joined: false }));
+        scatter({ title: several(points.length, "sentence"), points, axes: axesOf(one.explained), joined: false }));
     })));
   },
 };
