@@ -1,11 +1,13 @@
 """What all tests share: one thread, a command line to call, a tiny trained model, the real data where it is."""
 
+import json
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -63,11 +65,36 @@ def python(environment: dict[str, str]) -> Callable[..., subprocess.CompletedPro
 
 
 @pytest.fixture(scope="session")
-def seqloom(python: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a command line as a user does."""
+def launch(environment: dict[str, str]) -> Iterator[Callable[..., dict[str, Any]]]:
+    """launch(words, **order): run a command line in a process of its own; launcher.py has the orders and answers."""
+    words, pipe = [sys.executable, "-m", "tests.launcher"], subprocess.PIPE
+    launcher = subprocess.Popen(words, stdin=pipe, stdout=pipe, encoding="utf-8", env=environment)
+    assert launcher.stdin is not None and launcher.stdout is not None
+
+    def give(words: list[str], **order: Any) -> dict[str, Any]:
+        print(json.dumps({"words": words, **order}), file=launcher.stdin, flush=True)
+        answer: dict[str, Any] = json.loads(launcher.stdout.readline())
+        assert "Traceback" not in answer["errors"], answer["errors"]
+        return answer
+
+    with launcher:
+        yield give
+        launcher.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def seqloom(
+    python: Callable[..., subprocess.CompletedProcess[str]], request: pytest.FixtureRequest
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command line as a user does, in a process of its own; a fork, where there are any, starts at once."""
+    if not hasattr(os, "fork"):
+        return lambda *arguments, **options: python("-m", "seqloom", *arguments, **options)
+    launch = request.getfixturevalue("launch")
 
     def run(*arguments: object, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return python("-m", "seqloom", *arguments, cwd=cwd, stdin=stdin)
+        words = [str(argument) for argument in arguments]
+        done = launch(words, folder=str(cwd or Path.cwd()), stdin=stdin)
+        return subprocess.CompletedProcess(["seqloom", *words], done["code"], done["output"], done["errors"])
 
     return run
 

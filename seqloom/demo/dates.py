@@ -24,6 +24,7 @@ from seqloom.demo.calendar_words import (
     french_number,
     french_year,
 )
+from seqloom.demo.different import take_different
 from seqloom.demo.typos import safe_typos
 
 FIRST_DAY, LAST_DAY = date(1950, 1, 1), date(2049, 12, 31)
@@ -57,12 +58,7 @@ YEAR_FIRST = (
 
 def generate(num_pairs: int, seed: int) -> list[tuple[str, str]]:
     """Generate this many pairs (date as written, ISO date) with different inputs; equal seeds give equal pairs."""
-    pairs: dict[str, str] = {}
-    for text, iso in stream(seed):
-        pairs[text] = iso
-        if len(pairs) == num_pairs:
-            break
-    return list(pairs.items())
+    return take_different(stream(seed), num_pairs)
 
 
 def stream(seed: int) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterator
 
 from seqloom.demo.calendar_words import ENGLISH_ORDINALS, english_number, french_number
+from seqloom.demo.different import take_different
 
 LARGEST = 999_999
 FRENCH_ORDINALS = {"cinq": "cinquième", "neuf": "neuvième", "un": "unième"}
@@ -18,12 +19,7 @@ FRENCH_ORDINALS = {"cinq": "cinquième", "neuf": "neuvième", "un": "unième"}
 
 def generate(num_pairs: int, seed: int) -> list[tuple[str, str]]:
     """This many pairs (number in words, digits) with different inputs; equal seeds give equal pairs."""
-    pairs: dict[str, str] = {}
-    for text, digits in stream(seed):
-        pairs[text] = digits
-        if len(pairs) == num_pairs:
-            break
-    return list(pairs.items())
+    return take_different(stream(seed), num_pairs)
 
 
 def stream(seed: int) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,8 @@ def box(random_model, tmp_path_factory):
         attention = ("model.attention=none",) if name == "rnn" else ()
         sides = zip(("source", "target"), ("fr", "en") if name == "fr-en" else ("en", "fr"), strict=True)
         languages = [f"data.{side}_lang={language}" for side, language in sides]
-        shutil.copytree(random_model(f"model.kind={kind}", *attention, *SMALL, *languages), place / name)
+        model = random_model(f"model.kind={kind}", *attention, *SMALL, *languages, brief=True)
+        shutil.copytree(model, place / name)
         file = place / name / "run.json"
         file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | FACTS), "utf-8")
     return place

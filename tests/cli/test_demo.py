@@ -65,8 +65,9 @@ def first(tmp_path_factory):
 
 @pytest.fixture
 def seqloom(first, monkeypatch, capsys):
-    """Run a command line beside the first call."""
+    """Run a command line beside the first call, which has shown the bundled models."""
     shrink(monkeypatch, first[0].parent)
+    monkeypatch.setattr(workflow, "show_bundled", lambda console: None)
 
     def run(*words):
         code = main([str(word) for word in words])
@@ -93,7 +94,7 @@ def test_all_steps_in_order_and_a_sentence_when_the_promise_is_not_kept(first):
 def test_it_begins_with_the_bundled_models_where_there_are_some(monkeypatch, tmp_path, random_model, installed):
     if installed:
         for name in ("en-fr", "rnnsearch", "transformer"):
-            shutil.copytree(random_model("model.kind=rnn"), tmp_path / name)
+            shutil.copytree(random_model("model.kind=rnn", brief=True), tmp_path / name)
     monkeypatch.setattr(bundled, "BOX", tmp_path)
     ran = []
     done = subprocess.CompletedProcess([], 0, stdout="Ils regardent.\n", stderr="")

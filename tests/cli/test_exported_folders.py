@@ -4,8 +4,6 @@ import os
 import re
 import shutil
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -95,7 +93,7 @@ def test_a_refusal_names_the_folder_that_the_user_gave(folder, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
-def test_what_is_written_follows_the_umask(environment, folder, random_model, tmp_path):
+def test_what_is_written_follows_the_umask(launch, folder, random_model, tmp_path):
     """Files 0666 and folders 0777, without the bits of the umask, whatever wrote them."""
     recurrent = shutil.copytree(random_model("model.kind=rnn"), tmp_path / "rnn", copy_function=shutil.copyfile)
     engine = shutil.copytree(folder, tmp_path / "engine", copy_function=shutil.copyfile)
@@ -105,12 +103,9 @@ def test_what_is_written_follows_the_umask(environment, folder, random_model, tm
         ["export", recurrent, "--format", "onnx"],
         ["export", engine, "--format", "ctranslate2"],
     ]
-    main = "from seqloom.cli.app import main\nfor words in {}: assert main(words) == 0, words"
-    done = subprocess.run(
-        [sys.executable, "-c", main.format([[str(word) for word in words] for words in calls])],
-        cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", umask=UMASK,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    for words in calls:
+        done = launch([str(word) for word in words], folder=str(tmp_path), umask=UMASK)
+        assert done["code"] == 0, done["errors"]
     written = [tmp_path / name for name in ("hf", "ct2", "rnn/engine", "engine/engine")]
     for path in [inner for outer in written for inner in (outer, *outer.rglob("*"))]:
         wanted = (0o777 if path.is_dir() else 0o666) & ~UMASK

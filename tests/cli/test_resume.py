@@ -1,19 +1,17 @@
 """Exact resume, by the command line: killed anywhere, the same command again, the same weights bit for bit."""
 
-import hashlib
 import json
 import random
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seqloom.files.lock import run_lock
-from seqloom.runtime.checkpoints import list_checkpoints
+from tests.same_run import assert_same_run, timeless_log
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
 
@@ -45,24 +43,14 @@ Start = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture(scope="module")
-def start(environment: dict[str, str]) -> Iterator[Start]:
-    """start(words, **order) -> (exit code, standard error); the orders are in start_and_stop.py."""
-    pipe = subprocess.PIPE
-    script = Path(__file__).with_name("start_and_stop.py")
-    launcher = subprocess.Popen([sys.executable, script], stdin=pipe, stdout=pipe, encoding="utf-8", env=environment)
-    assert launcher.stdin is not None
-    assert launcher.stdout is not None
+def start(launch: Callable[..., dict[str, Any]]) -> Start:
+    """start(words, at="function", call=3, signal=9) -> (exit code, standard error)"""
 
-    def give(words: list[str], **order: Any) -> tuple[int, str]:
-        order = {"words": words, "signal": signal.SIGKILL, **order}
-        print(json.dumps(order), file=launcher.stdin, flush=True)
-        answer = json.loads(launcher.stdout.readline())
-        assert "Traceback" not in answer["errors"], answer["errors"]
+    def give(words: list[str], signal: int = signal.SIGKILL, times: int = 1, **order: Any) -> tuple[int, str]:
+        answer = launch(words, signal=signal, do=[["signal", signal, times]], **order)
         return answer["code"], answer["errors"]
 
-    with launcher:
-        yield give
-        launcher.stdin.close()
+    return give
 
 
 @pytest.fixture(scope="module")
@@ -97,29 +85,6 @@ def whole(seqloom: Any, words_for: Any, tmp_path_factory: pytest.TempPathFactory
         return folders[kind]
 
     return train
-
-
-def assert_same_run(run: Path, whole: Path) -> None:
-    """The same weights bit for bit, the same log but for its times, the same golden answers, no leftovers."""
-    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
-    assert timeless_log(run) == timeless_log(whole)
-    assert (run / "golden.json").read_bytes() == (whole / "golden.json").read_bytes()
-    facts, wanted = (json.loads((folder / "run.json").read_text()) for folder in (run, whole))
-    assert {**facts, "seconds": 0} == {**wanted, "seconds": 0}
-    assert {path.name for path in run.iterdir()} == {path.name for path in whole.iterdir()}
-    kept, wanted = (list_checkpoints(folder / "checkpoints") for folder in (run, whole))
-    assert kept == wanted
-    assert not [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
-
-
-def sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def timeless_log(run: Path) -> list[dict[str, Any]]:
-    clocked = {"seconds", "tokens_per_second", "mfu"}
-    events = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in event.items() if name not in clocked} for event in events]
 
 
 def newest(run: Path) -> Path:

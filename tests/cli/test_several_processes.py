@@ -1,16 +1,16 @@
 """Training on several processes: the same weights bit for bit, killed anywhere, continued with any other number."""
 
-import hashlib
-import json
 import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.same_run import assert_same_run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and fork")
 
@@ -47,24 +47,13 @@ Start = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def start(environment: dict[str, str]) -> Iterator[Start]:
-    """start(words, **order) -> the answer of start_and_stop.py, where the orders are."""
-    pipe = subprocess.PIPE
-    script = Path(__file__).with_name("start_and_stop.py")
-    launcher = subprocess.Popen([sys.executable, script], stdin=pipe, stdout=pipe, encoding="utf-8", env=environment)
-    assert launcher.stdin is not None
-    assert launcher.stdout is not None
+def start(launch: Start) -> Start:
+    """start(words, world=2, rank=1, at="function", call=3, signal=9) -> the answer of tests/launcher.py"""
 
-    def give(words: list[str], **order: Any) -> dict[str, Any]:
-        order = {"words": words, "signal": signal.SIGKILL, **order}
-        print(json.dumps(order), file=launcher.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(launcher.stdout.readline())
-        assert "Traceback" not in answer["errors"], answer["errors"]
-        return answer
+    def give(words: list[str], signal: int = signal.SIGKILL, times: int = 1, **order: Any) -> dict[str, Any]:
+        return launch(words, signal=signal, do=[["signal", signal, times]], **order)
 
-    with launcher:
-        yield give
-        launcher.stdin.close()
+    return give
 
 
 @pytest.fixture(scope="module")
@@ -97,25 +86,6 @@ def whole(start: Start, words_for: Any, tmp_path_factory: pytest.TempPathFactory
         return folders[kind]
 
     return train
-
-
-def assert_same_run(run: Path, whole: Path) -> None:
-    """The same weights bit for bit, and the same log but for its times."""
-    assert sha256(run) == sha256(whole)
-    assert timeless_log(run) == timeless_log(whole)
-    facts, wanted = (json.loads((folder / "run.json").read_text()) for folder in (run, whole))
-    assert {**facts, "seconds": 0} == {**wanted, "seconds": 0}
-    assert {path.name for path in run.iterdir()} == {path.name for path in whole.iterdir()}
-
-
-def sha256(run: Path) -> str:
-    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
-
-
-def timeless_log(run: Path) -> list[dict[str, Any]]:
-    clocked = {"seconds", "tokens_per_second", "mfu", "exchange_seconds"}
-    events = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in event.items() if name not in clocked} for event in events]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,9 +1,6 @@
-"""One launcher for all tests of faults, and folders with what their commands read."""
+"""Command lines in which something breaks, and folders with what their commands read."""
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +12,9 @@ Start = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
-def start(environment: dict[str, str]) -> Iterator[Start]:
-    """start(folder, words, **order): the answers of launcher.py."""
-    script = Path(__file__).with_name("launcher.py")
-    pipe = subprocess.PIPE
-    launcher = subprocess.Popen([sys.executable, script], stdin=pipe, stdout=pipe, encoding="utf-8", env=environment)
-    assert launcher.stdin is not None and launcher.stdout is not None
-
-    def give(folder: Path, words: list[str], **order: Any) -> dict[str, Any]:
-        print(json.dumps({"folder": str(folder), "words": words, **order}), file=launcher.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(launcher.stdout.readline())
-        assert "Traceback" not in answer["errors"], answer["errors"]
-        return answer
-
-    with launcher:
-        yield give
-        launcher.stdin.close()
+def start(launch: Callable[..., dict[str, Any]]) -> Start:
+    """start(folder, words, **order): the answers of tests/launcher.py."""
+    return lambda folder, words, **order: launch(words, folder=str(folder), **order)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.files.durable import hash_file
+from tests.same_run import timeless, timeless_log
 
 SETTINGS = """
 [data]
@@ -34,7 +35,6 @@ log_every = 1
 average = 3
 warmup = 5
 """
-CLOCKED = {"seconds", "tokens_per_second", "mfu"}  # what a log and run.json say of time
 DRAWN = (".png", ".svg", ".html")  # of a ladder, with losses by minutes
 WITH_TIMES = ("state.json", "manifest.json", "card.md", "lock", "scores.json", "report.md", "report.json")
 TRAIN = ["train", "pairs.tsv", "--out", "run", "--recipe", "tiny.toml"]
@@ -124,16 +124,12 @@ def portrait(out: Path) -> Any:
         if "tensorboard" in name or file.suffix in DRAWN or not file.is_file():
             continue
         if file.name == "metrics.jsonl":
-            found[name] = [timeless(json.loads(line)) for line in file.read_text("utf-8").splitlines()]
+            found[name] = timeless_log(file.parent)
         elif file.name == "run.json":
             found[name] = timeless(json.loads(file.read_text("utf-8")))
         else:
             found[name] = "" if file.name in WITH_TIMES else hash_file(file)
     return {name: kept for name, kept in found.items() if ".damaged-" not in name}
-
-
-def timeless(facts: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in facts.items() if name not in CLOCKED}
 
 
 def newest(folder: Path) -> Path:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.faults.promises import read_table
 from tests.faults.scenes import SCENES, Scene, leftovers, newest, portrait, repair
+from tests.moments import flip
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="fork, signals, capabilities")
 
@@ -65,12 +66,6 @@ def break_it(fault: str, outcome: str, scene: Scene, folder: Path, start: Any) -
     answer = start(folder, scene.words, **moment(scene, does))
     assert answer["happened"], f"{scene.at} was not called {scene.call} times\n{answer['errors']}"
     return answer
-
-
-def flip(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
 
 
 def check_kept(outcome: str, fault: str, answer: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.promises import FAULTS, read_table
+from tests.moments import flip
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="signals, prlimit")]
 
@@ -23,7 +24,7 @@ SIGNALS = {"SIGKILL": (signal.SIGKILL, 1), "SIGTERM": (signal.SIGTERM, 1), "SIGI
 SERVE = """
 import signal, sys
 from seqloom.cli.app import main
-from tests.faults.launcher import move_clock
+from tests.moments import move_clock
 signal.signal(signal.SIGUSR1, lambda *_: move_clock())
 sys.exit(main(sys.argv[1:]))
 """
@@ -69,9 +70,7 @@ def do(fault: str, model: Path, process: "subprocess.Popen[str]") -> None:
         case "changed":
             weights.write_text("other things")
         case "bit flip":
-            content = bytearray(weights.read_bytes())
-            content[len(content) // 2] ^= 1
-            weights.write_bytes(content)
+            flip(weights)
         case "clock":
             process.send_signal(signal.SIGUSR1)
 
