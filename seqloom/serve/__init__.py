@@ -8,6 +8,10 @@ libre            the LibreTranslate protocol
 deepl            the DeepL protocol
 deepl_glossaries  DeepL's glossaries: made, listed, read, deleted
 glossary         terms of a glossary found in a text
+deepl_documents  DeepL's documents: uploaded, asked for, downloaded once
+libre_files      LibreTranslate's files
+file_translation  the file of a client: read, translated, put together
+files            files that are being translated, and results that wait to be fetched
 openai           the OpenAI chat protocol
 openai_completions  OpenAI's older completions: a prompt, a text
 openai_responses  OpenAI's responses, whole or as a stream of events

@@ -18,8 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seqloom.serve import (
     deepl,
+    deepl_documents,
     deepl_glossaries,
     libre,
+    libre_files,
     look_inside,
     openai,
     openai_completions,
@@ -33,7 +35,18 @@ from seqloom.serve.openapi import openapi
 from seqloom.serve.refusal import Refusal, on_fault, on_http_exception, on_refusal
 from seqloom.serve.service import Service
 
-PROTOCOLS = (libre, own, look_inside, deepl, deepl_glossaries, openai, openai_completions, openai_responses)
+PROTOCOLS = (
+    libre,
+    libre_files,
+    own,
+    look_inside,
+    deepl,
+    deepl_documents,
+    deepl_glossaries,
+    openai,
+    openai_completions,
+    openai_responses,
+)
 ENDPOINTS = [endpoint for protocol in PROTOCOLS for endpoint in protocol.ENDPOINTS]
 HEADERS = {
     # Pictures from data: are made by the page itself, for its PNG downloads.

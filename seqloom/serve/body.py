@@ -5,11 +5,11 @@ import re
 from collections.abc import AsyncGenerator, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeGuard, TypeVar, get_args
 
 import msgspec
 from msgspec.structs import FieldInfo
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
@@ -17,6 +17,7 @@ from seqloom.serve.refusal import Refusal
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 MOST_FIELDS = 1000
+FILE = "file"  # the field of a file, in every protocol
 LARGE = 1 << 14  # bytes: parsing so much takes a millisecond
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -34,13 +35,13 @@ class Fields:
     typed: bool
 
 
-async def read_fields(request: Request, query: dict[str, Any], body: bytes) -> Fields:
+async def read_fields(request: Request, query: dict[str, Any], body: bytes, with_file: bool = False) -> Fields:
     """The fields of a request, from the query string and the body; those of the body win.
 
     A large body is parsed in a thread, because other requests would wait for it.
     """
-    header = request.headers.get("content-type", "")
-    fields = parse_body(header, body) if len(body) < LARGE else await asyncio.to_thread(parse_body, header, body)
+    said = request.headers.get("content-type", ""), body, with_file
+    fields = parse_body(*said) if len(body) < LARGE else await asyncio.to_thread(parse_body, *said)
     return Fields(query | fields.values, fields.typed)
 
 
@@ -49,7 +50,7 @@ def check_encoding(request: Request) -> None:
         raise Refusal(415, "Send the body uncompressed.")
 
 
-def parse_body(content_type: str, body: bytes) -> Fields:
+def parse_body(content_type: str, body: bytes, with_file: bool = False) -> Fields:
     kind, settings = read_content_type(content_type)
     if not body:
         return Fields({}, typed=False)
@@ -58,7 +59,7 @@ def parse_body(content_type: str, body: bytes) -> Fields:
     if kind == FORM:
         return Fields(parse_form(body), typed=False)
     if kind == MULTIPART:
-        return Fields(parse_multipart(body, settings.get("boundary", "")), typed=False)
+        return Fields(parse_multipart(body, settings.get("boundary", ""), with_file), typed=False)
     raise Refusal(415, f"Send the body as {JSON}, {FORM} or {MULTIPART}.")
 
 
@@ -105,25 +106,45 @@ def convert_run(match: re.Match[bytes]) -> bytes:
     return bytes.fromhex(match[0].replace(b"%", b" ").decode("ascii"))
 
 
-def parse_multipart(body: bytes, boundary: str) -> dict[str, Any]:
-    """The fields of a multipart body.
+def parse_multipart(body: bytes, boundary: str, with_file: bool = False) -> dict[str, Any]:
+    """The fields of a multipart body, and its file as the bytes of `file` and the text of `filename`.
 
     The library sees only the boundary of the header, so that no client can choose a decoder.
     """
+    if not boundary:
+        raise Refusal(400, f"The Content-Type {MULTIPART} has no boundary.")
     headers = Headers({"Content-Type": f'{MULTIPART}; boundary="{boundary}"'})
 
     async def once() -> AsyncGenerator[bytes, None]:
         yield body
 
     try:
-        body.decode()  # the library would take broken UTF-8 for Latin-1
         if not BOUNDARY.fullmatch(boundary) or ODD_PART.search(body):
             raise MultiPartException("odd")
-        parser = MultiPartParser(headers, once(), max_files=0, max_fields=MOST_FIELDS, max_part_size=len(body))
+        parser = MultiPartParser(
+            headers, once(), max_files=int(with_file), max_fields=MOST_FIELDS, max_part_size=len(body)
+        )
+        parser.spool_max_size = len(body) + 1  # a file stays in memory
         form = run_through(parser.parse())
+        files = {name: (value.filename or "", value.file.read()) for name, value in form.items() if is_file(value)}
+        run_through(form.close())
+        filename, content = files.pop(FILE, ("", b""))
+        if files:
+            raise MultiPartException("a file by another name")
+        # Around the file there is only UTF-8: the library would take anything else for Latin-1.
+        body.replace(content, b"", 1).decode()
     except (MultiPartException, KeyError, ValueError):
-        raise Refusal(400, f"The multipart body is not valid: want at most {MOST_FIELDS:,} fields, no files.") from None
-    return gather((name, value) for name, value in form.multi_items() if isinstance(value, str))
+        most = f"at most {MOST_FIELDS:,} fields, {f'one file, named {FILE}' if with_file else 'no files'}"
+        raise Refusal(400, f"The multipart body is not valid: want {most}.") from None
+    found = gather((name, value) for name, value in form.multi_items() if isinstance(value, str))
+    if content or filename:
+        found[FILE] = content
+        found.setdefault("filename", filename)
+    return found
+
+
+def is_file(value: str | UploadFile) -> TypeGuard[UploadFile]:
+    return not isinstance(value, str)
 
 
 def run_through(work: Coroutine[Any, Any, T]) -> T:
@@ -166,7 +187,14 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
     return msgspec.structs.fields(kind)
 
 
+@cache
+def takes_a_file(kind: type[msgspec.Struct]) -> bool:
+    return any(field.name == FILE for field in fields_of(kind))
+
+
 def read_field(field: FieldInfo, value: Any, typed: bool) -> Any:
+    if field.name == FILE and not isinstance(value, bytes):  # msgspec would read a text as base64
+        raise Refusal(400, f"{FILE} must be {wanted(field)}.")
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # in JSON 2.0 is a whole number
     try:

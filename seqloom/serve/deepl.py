@@ -1,6 +1,6 @@
 """DeepL's API, as its official clients call it: /v2/translate, /v2/languages, /v2/usage."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -13,6 +13,9 @@ from seqloom.serve.messages import Said, Target, Texts
 from seqloom.serve.refusal import Refusal
 from seqloom.serve.service import Service
 from seqloom.serve.translation import AUTO, Wish, translate
+
+if TYPE_CHECKING:
+    from seqloom.serve.deepl_documents import DocumentRequest
 
 NO_QUOTA = 10**12  # characters: clients stop when they have used as many as they may
 Formality = Annotated[
@@ -74,7 +77,7 @@ async def translate_texts(service: Service, said: DeepLRequest) -> DeepLAnswer:
     return answer
 
 
-def choose_glossary(service: Service, said: DeepLRequest) -> Glossary | None:
+def choose_glossary(service: Service, said: "DeepLRequest | DocumentRequest") -> Glossary | None:
     """The glossary that the client names, which must be for the same languages; DeepL asks for the source, too."""
     if not said.glossary_id:
         return None

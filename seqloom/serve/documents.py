@@ -1,5 +1,6 @@
-"""Files that hold more than lines: .html, .srt, .po and .json. Their texts are translated, all other bytes stay.
+"""Files with texts to translate: .txt, .html, .srt, .po and .json. Their texts are translated, all other bytes stay.
 
+.txt    every line
 .html   every sentence, with its inline tags
 .srt    the lines of subtitles; numbers and times stay
 .po     the msgstr of every message that has none yet; names in braces and %s stay
@@ -8,7 +9,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from seqloom.errors import DataError
@@ -20,7 +21,7 @@ from seqloom.serve.markup import escape
 from seqloom.serve.placing import place
 
 HELD = re.compile(
-    r"\{\{?[^{}\s]*\}?\}|%(?:\([^()\s]*\))?[#0 +-]*\d*(?:\.\d+)?[sdifgxr]|\$\{?\w+\}?|<[^<>]+>|https?://\S+"
+    r"\{\{?[^{}\s]*+\}?\}|%(?:\([^()\s]*+\))?[#0 +-]*+\d*+(?:\.\d++)?[sdifgxr]|\$\{?\w++\}?|<[^<>]++>|https?://\S++"
 )
 STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 KEY_ENDS = re.compile(r"\s*:")
@@ -28,6 +29,7 @@ CUE = re.compile(r"\d+\s*|.*-->.*")
 MESSAGE = re.compile(
     r"(?P<field>msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d+\])\s+(?P<text>\".*\")\s*|(?P<more>\".*\")\s*"
 )
+MOST_HELD = 64  # placeholders of a line; one with more of them is no language and stays
 QUOTES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -43,18 +45,35 @@ def translate_document(
     text: str, ending: str, find: Callable[[Sequence[str], Wanted], list[Found]], wanted: Wanted
 ) -> str:
     """The same file with other texts."""
-    body = text.removeprefix("\ufeff")
-    pieces = [*READERS[ending](body)]
-    asked = [piece.segment for piece in pieces if piece.segment.translate]
+    pieces = [*read_document(text, ending)]
+    asked = to_translate(pieces)
     found: dict[int, Found] = {}
     for marked in (False, True):
         own = [number for number, segment in enumerate(asked) if bool(segment.marks) == marked]
         how = Wanted(wanted.search, alignment=marked)
         if own:
             found |= zip(own, find([asked[number].text for number in own], how), strict=True)
-    answers = iter(found[number] for number in range(len(asked)))
-    written = [in_place(piece, next(answers)) if piece.segment.translate else piece.segment.text for piece in pieces]
-    return text[: len(text) - len(body)] + "".join(written)
+    return write_document(pieces, [found[number] for number in range(len(asked))])
+
+
+def read_document(text: str, ending: str) -> Iterator[Piece]:
+    """The parts of a file, in order; DataError if it is not what its ending says."""
+    body = text.removeprefix("\ufeff")
+    if len(body) < len(text):
+        yield Piece(Segment("\ufeff", translate=False))
+    yield from READERS[ending](body)
+
+
+def to_translate(pieces: Iterable[Piece]) -> list[Segment]:
+    return [piece.segment for piece in pieces if piece.segment.translate]
+
+
+def write_document(pieces: Iterable[Piece], found: Iterable[Found]) -> str:
+    """The file with these answers for the parts that are translated."""
+    answers = iter(found)
+    return "".join(
+        in_place(piece, next(answers)) if piece.segment.translate else piece.segment.text for piece in pieces
+    )
 
 
 def in_place(piece: Piece, found: Found) -> str:
@@ -67,6 +86,11 @@ def in_place(piece: Piece, found: Found) -> str:
     ):  # names in braces: plain text until the whole is written
         return piece.write(place(piece.segment.marks, piece.segment.text, text, alignment, str))
     return place(piece.segment.marks, piece.segment.text, text, alignment, piece.write)
+
+
+def plain(text: str) -> Iterator[Piece]:
+    for line in text.splitlines(keepends=True):
+        yield from (Piece(segment) for segment in split_text(line))
 
 
 def html(text: str) -> Iterator[Piece]:
@@ -85,7 +109,7 @@ def subtitles(text: str) -> Iterator[Piece]:
 
 def messages(text: str) -> Iterator[Piece]:
     """A message has msgid and perhaps msgid_plural; the msgstr that are empty get their translation."""
-    fields: dict[str, str] = {}
+    fields: dict[str, list[str]] = {}  # each with the texts of its lines
     lines = text.splitlines(keepends=True)
     last = ""
     for number, line in enumerate(lines):
@@ -94,18 +118,23 @@ def messages(text: str) -> Iterator[Piece]:
             fields, last = ({}, "") if not line.strip() else (fields, last)
         elif match["field"]:
             last = match["field"]
-            fields[last] = unquoted(match["text"])
+            fields[last] = [unquoted(match["text"])]
         elif last:
-            fields[last] += unquoted(match["more"])
-        source = fields.get("msgid", "") if last in ("msgstr", "msgstr[0]") else fields.get("msgid_plural", "")
+            fields[last].append(unquoted(match["more"]))
         continues = number + 1 < len(lines) and lines[number + 1].lstrip().startswith('"')
-        if match and last.startswith("msgstr") and not fields[last] and source and not continues:
+        ends = match is not None and last.startswith("msgstr") and not continues
+        if ends and not any(fields[last]) and (source := source_of(fields, last)):
             before, _, after = line.rpartition('""')
             yield Piece(Segment(f'{before}"', translate=False))
             yield from (Piece(segment, quoted) for segment in with_held(source, quoted))
             yield Piece(Segment(f'"{after}', translate=False))
         else:
             yield Piece(Segment(line, translate=False))
+
+
+def source_of(fields: Mapping[str, Sequence[str]], name: str) -> str:
+    """The text whose translation belongs into this field."""
+    return "".join(fields.get("msgid" if name in ("msgstr", "msgstr[0]") else "msgid_plural", ()))
 
 
 def unquoted(text: str) -> str:
@@ -143,12 +172,12 @@ def with_held(text: str, keep: Keep) -> Iterator[Segment]:
         held = [Inline(m.start(), m.end(), fixed=m[0], raw=m[0]) for m in HELD.finditer(segment.text)]
         if not segment.translate or not held:
             yield segment
-        elif any(map(str.isalnum, HELD.sub("", segment.text))):
+        elif len(held) <= MOST_HELD and any(map(str.isalnum, HELD.sub("", segment.text))):
             yield Segment(segment.text, True, tuple(held))
         else:
             yield Segment(keep(segment.text), translate=False)
 
 
 READERS: dict[str, Callable[[str], Iterator[Piece]]] = {
-    ".html": html, ".htm": html, ".srt": subtitles, ".po": messages, ".json": strings,
+    ".txt": plain, ".html": html, ".htm": html, ".srt": subtitles, ".po": messages, ".json": strings,
 }  # fmt: skip

@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from seqloom.serve.body import check_encoding, parse_form, read_fields, read_request
-from seqloom.serve.limits import CLIENT, address_of_client
+from seqloom.serve.body import check_encoding, parse_form, read_fields, read_request, takes_a_file
+from seqloom.serve.limits import ADDRESS, CLIENT, address_of_client, address_of_server
 from seqloom.serve.messages import Error, Said
 from seqloom.serve.refusal import OURS, Refusal, busy
 from seqloom.serve.service import Service
@@ -37,16 +37,21 @@ class Endpoint:
     statuses: tuple[int, ...] = ()  # further statuses of its answers
     error: Any = Error  # the type of a refusal
     success: int = 200  # the status of an answer
+    keyless: bool = False  # a part of its address is a secret, and no key is needed
+    patient: bool = False  # it has as much time as a file
 
     async def respond(self, service: Service, request: Request) -> Response:
         if not service.accepting:
             raise busy("The server is shutting down.")
-        CLIENT.set(address_of_client(request, behind_proxy=bool(service.allowed.names)))
+        behind_proxy = bool(service.allowed.names)
+        CLIENT.set(address_of_client(request, behind_proxy))
+        ADDRESS.set(address_of_server(request, behind_proxy))
+        deadline = service.limits.file_seconds + 1 if self.patient else service.limits.deadline
         try:
-            async with asyncio.timeout(service.limits.deadline):
+            async with asyncio.timeout(deadline):
                 answer = await self.work(service, request)
         except TimeoutError:
-            raise Refusal(504, f"There was no answer within {service.limits.deadline:g} seconds.") from None
+            raise Refusal(504, f"There was no answer within {deadline:g} seconds.") from None
         except ClientDisconnect:
             return Response(status_code=CLIENT_GONE)
         except (Refusal, HTTPException):
@@ -71,7 +76,7 @@ class Endpoint:
             raise busy("Too many requests are being answered; try again in a second.")
         service.inside += 1
         try:
-            fields = await read_fields(request, query, body)
+            fields = await read_fields(request, query, body, takes_a_file(self.takes))
             fields.values.update(request.path_params)
             self.check_key(service, early or said_key(fields.values))
             said = read_request(fields, self.takes)
@@ -81,7 +86,7 @@ class Endpoint:
 
     def check_key(self, service: Service, given: str) -> None:
         """Refuse a wrong key; the comparison takes constant time."""
-        if service.key is None:
+        if service.key is None or self.keyless:
             return
         if not hmac.compare_digest(given.encode(errors="replace"), service.key.encode()):
             raise Refusal(self.no_key, "The api_key is missing or wrong.")

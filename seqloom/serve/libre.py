@@ -5,6 +5,7 @@ from typing import Any
 
 from seqloom.serve.detect import Guess, detect
 from seqloom.serve.endpoint import Endpoint
+from seqloom.serve.file_translation import ENDINGS
 from seqloom.serve.finding import Wanted
 from seqloom.serve.messages import (
     DefaultPair,
@@ -67,6 +68,12 @@ async def settings(service: Service, _: None) -> FrontendSettings:
         frontendTimeout=500,
         apiKeys=service.key is not None,
         keyRequired=service.key is not None,
+        filesTranslation=True,
+        supportedFilesFormat=ENDINGS,
+        textsLimit=service.limits.texts,
+        bodyLimit=service.limits.body,
+        fileTextsLimit=service.limits.file_texts,
+        fileSecondsKept=int(service.limits.file_kept),
         language=DefaultPair(NamedCode(source, service.name_of(source)), NamedCode(target, service.name_of(target))),
     )
 
@@ -85,6 +92,5 @@ ENDPOINTS = [
     Endpoint("GET", "/languages", "The served languages", list_languages, list[Language]),
     Endpoint("GET", "/health", "Is the server alive?", health, Health),
     Endpoint("GET", "/frontend/settings", "What a page needs to know", settings, FrontendSettings),
-    Endpoint("POST", "/translate_file", "Switched off", switched_off, Error, statuses=(403,)),
     Endpoint("POST", "/suggest", "Switched off", switched_off, Error, statuses=(403,)),
 ]

@@ -30,8 +30,16 @@ class Limits:
     area: int = 16_384
     work: int = 262_144  # that one client may have waiting, in characters x searches: 16 full batches, or one request
     stuck: float = 60.0  # that a search may take; then the model is loaded again
+    file_texts: int = 20_000  # of one file
+    file_seconds: float = 300.0  # that translating a file may take
+    file_kept: float = 600.0  # seconds until a translated file is deleted
+    files: int = 64  # that are being translated or kept
+    files_bytes: int = 64 << 20  # of all that are kept
+    files_running: int = 8  # that are being translated
+    files_each: int = 2  # of these, of one client
 
 
+ADDRESS: ContextVar[str] = ContextVar("address", default="")  # of this server, as the client of the request reached it
 CLIENT: ContextVar[str] = ContextVar("client", default="")  # of the request that the running task answers
 
 
@@ -41,3 +49,10 @@ def address_of_client(request: Request, behind_proxy: bool) -> str:
     if behind_proxy and address in ("127.0.0.1", "::1"):
         return request.headers.get("x-forwarded-for", address).rpartition(",")[2].strip()
     return address
+
+
+def address_of_server(request: Request, behind_proxy: bool) -> str:
+    """https://translate.example.org, as the client wrote it; empty if it did not say."""
+    scheme = request.headers.get("x-forwarded-proto", "") if behind_proxy else ""
+    host = request.headers.get("host", "")
+    return f"{scheme if scheme in ('http', 'https') else request.url.scheme}://{host}" if host else ""

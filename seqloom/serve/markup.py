@@ -41,6 +41,7 @@ class Piece:
 def pieces_of(text: str) -> Iterator[tuple[Piece, bool]]:
     """The pieces of HTML, in order, and whether their line ends are shown."""
     staying: list[str] = []  # open elements, from one that must not be translated on
+    counts: dict[str, int] = {}  # of these, by tag: looking through the list takes long in a long file
     lined, start = False, 0
     for match in MARKUP.finditer(text):
         if match.start() > start:
@@ -58,10 +59,13 @@ def pieces_of(text: str) -> Iterator[tuple[Piece, bool]]:
                 lined = not close
             if not close and (staying or tag in CODE or STAYS.search(raw)):
                 staying.append(tag)
+                counts[tag] = counts.get(tag, 0) + 1
         yield Piece(raw, kind, tag, stays=bool(staying)), lined
-        if close and tag in staying:
-            while staying.pop() != tag:
-                pass
+        while close and counts.get(tag):
+            last = staying.pop()
+            counts[last] -= 1
+            if last == tag:
+                break
     if start < len(text):
         yield Piece(text[start:], "text", stays=bool(staying)), lined
 

@@ -27,6 +27,8 @@ OptionalTarget = Annotated[str, Meta(description="the code of a language that is
 Format = Annotated[Literal["text", "html"], Meta(description="text or html")]
 Alternatives = Annotated[int, whole_number(OFFERED["alternatives"])]
 NBest = Annotated[int, whole_number(OFFERED["n_best"])]
+UploadedFile = Annotated[bytes, Meta(description="a file, in a body of multipart/form-data")]
+FileName = Annotated[str, Meta(description="the name of the file; the one that comes with the file is the default")]
 Key = Annotated[str | None, Meta(description="the key of this server, if it requires one")]
 
 
@@ -87,8 +89,13 @@ class FrontendSettings(Struct, kw_only=True):
     apiKeys: bool  # noqa: N815
     keyRequired: bool  # noqa: N815
     suggestions: bool = False
-    filesTranslation: bool = False  # noqa: N815
-    supportedFilesFormat: list[str] = []  # noqa: N815
+    filesTranslation: bool  # noqa: N815
+    supportedFilesFormat: list[str]  # noqa: N815
+    # Of this server alone; LibreTranslate does not say these.
+    textsLimit: int  # noqa: N815
+    bodyLimit: int  # noqa: N815
+    fileTextsLimit: int  # noqa: N815
+    fileSecondsKept: int  # noqa: N815
     language: DefaultPair
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from seqloom import __version__
-from seqloom.serve.body import FORM, JSON, MULTIPART
+from seqloom.serve.body import FILE, FORM, JSON, MULTIPART, takes_a_file
 from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.messages import Error, Said
 from seqloom.serve.service import Service
@@ -24,6 +24,7 @@ WHY = {
     503: "The queue is full, or a model is being loaded again: try again after Retry-After seconds",
     504: "There was no answer within the deadline",
 }
+BINARY = {"type": "string", "format": "binary"}
 REFERENCE = "#/components/schemas/{name}"
 
 
@@ -57,23 +58,42 @@ def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any
         described_answer = {} if endpoint.answer is None else {"content": content(endpoint, answer)}
         responses[str(endpoint.success)] = {"description": "The answer", **described_answer}
     described: dict[str, Any] = {"summary": endpoint.summary, "responses": dict(sorted(responses.items()))}
-    if endpoint.takes and endpoint.method == "POST":
-        reference = {"$ref": REFERENCE.format(name=endpoint.takes.__name__)}
-        kinds = (JSON,) if endpoint.streams else (JSON, FORM, MULTIPART)
-        described["requestBody"] = {"required": True, "content": {kind: {"schema": reference} for kind in kinds}}
-    elif endpoint.takes:
+    if endpoint.takes:
         own = schemas[endpoint.takes.__name__]["properties"]
         described["parameters"] = [
             {"name": name, "in": "path", "required": True, "schema": schema}
             if f"{{{name}}}" in endpoint.path
             else {"name": name, "in": "query", "schema": schema}
             for name, schema in own.items()
-            if name not in Said.__struct_fields__
+            if name not in Said.__struct_fields__ and (endpoint.method != "POST" or f"{{{name}}}" in endpoint.path)
         ]
+    if endpoint.takes and endpoint.method == "POST":
+        in_path = [each["name"] for each in described["parameters"]]
+        body = without(schemas[endpoint.takes.__name__], in_path) if in_path else reference_to(endpoint.takes)
+        described["requestBody"] = {"required": True, "content": {kind: {"schema": body} for kind in kinds(endpoint)}}
     return described
 
 
+def kinds(endpoint: Endpoint) -> tuple[str, ...]:
+    """The media types of its request bodies."""
+    if endpoint.takes and takes_a_file(endpoint.takes):
+        return (MULTIPART,)
+    return (JSON,) if endpoint.streams else (JSON, FORM, MULTIPART)
+
+
+def reference_to(kind: type[Said]) -> dict[str, Any]:
+    return {"$ref": REFERENCE.format(name=kind.__name__)}
+
+
+def without(schema: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The schema of a body whose request has these fields in its address."""
+    properties = {name: field for name, field in schema["properties"].items() if name not in names}
+    return schema | {"properties": properties, "required": [name for name in schema["required"] if name not in names]}
+
+
 def content(endpoint: Endpoint, answer: dict[str, Any]) -> dict[str, Any]:
+    if endpoint.answer is bytes:
+        return {"application/octet-stream": {"schema": BINARY}}
     if endpoint.answer is str:
         return {"text/plain": {"schema": answer}}
     events: dict[str, Any] = {"text/event-stream": {"schema": {}}} if endpoint.streams else {}
@@ -96,6 +116,8 @@ def narrow(whole: dict[str, Any], service: Service) -> None:
         "id": names,
     }
     for name, schema in whole.get("properties", {}).items():
+        if name == FILE and schema.pop("contentEncoding", None):
+            schema |= BINARY
         if "description" not in schema:
             continue  # of an answer
         for kind in (schema, *schema.get("anyOf", ())):

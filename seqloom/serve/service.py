@@ -13,6 +13,7 @@ from seqloom.errors import UsageError
 from seqloom.serve.allowed_hosts import Allowed
 from seqloom.serve.batcher import MOST_STUCK, Batcher
 from seqloom.serve.beside import place_beside
+from seqloom.serve.files import Files
 from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
 from seqloom.serve.languages import UNNAMED, name_of, resolve
 from seqloom.serve.limits import CLIENT, Limits
@@ -117,10 +118,12 @@ class Service:
     allowed: Allowed = field(default_factory=Allowed)  # hosts and web pages
     inside: int = 0  # requests that are being answered
     uploads: Uploads = field(init=False)
+    files: Files = field(init=False)
     glossaries: dict[str, "Stored"] = field(default_factory=dict)  # by id
 
     def __post_init__(self) -> None:
         self.uploads = Uploads(self.limits)
+        self.files = Files(self.limits)
         check_pairs(self.pairs)
         for pair in self.pairs:
             self.models[pair.source, pair.target] = self.make_model(pair)
@@ -159,6 +162,7 @@ class Service:
 
     async def stop(self) -> None:
         self.accepting = False
+        await self.files.stop()
         for model in self.models.values():
             model.explainer.shutdown()
             await model.batcher.stop()

@@ -18,8 +18,9 @@ CHUNK = 1024  # texts that are searched together
 
 
 def is_document(file: str) -> bool:
-    """Whether a file has a structure that stays."""
-    return Path(file).suffix.lower() in READERS
+    """Whether a file has a structure that stays; plain text goes line by line, with every option of the command."""
+    ending = Path(file).suffix.lower()
+    return ending in READERS and ending != ".txt"
 
 
 def translate_file(

@@ -1,5 +1,7 @@
 """Unmodified clients that people already have, in Python: LibreTranslate's two, DeepL's own, OpenAI's own."""
 
+import io
+import json
 import warnings
 
 import pytest
@@ -103,6 +105,37 @@ class TestDeepL:
             client.get_glossary(made.glossary_id)
         with pytest.raises(module.DeepLException, match="not a pair"):
             client.create_glossary_from_csv("bad", "EN", "DE", "one\ntwo\n")
+
+    def test_a_document_is_translated(self, module, client, translated, tmp_path):
+        source, target = tmp_path / "film.srt", tmp_path / "film.de.srt"
+        source.write_bytes(b"1\r\n00:00:01,000 --> 00:00:02,500\r\na small dog\r\n")
+        status = client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
+        assert status.done and status.billed_characters == len("a small dog")
+        assert target.read_bytes().decode() == f"1\r\n00:00:01,000 --> 00:00:02,500\r\n{translated('a small dog')}\r\n"
+        handle = client.translate_document_upload("the cat\n", filename="a.txt", target_lang="DE")
+        assert client.translate_document_wait_until_done(handle).ok
+        held = io.BytesIO()
+        client.translate_document_download(handle, held)
+        assert held.getvalue().decode() == translated("the cat") + "\n"
+        with pytest.raises(module.DeepLException, match="Not found"):
+            client.translate_document_download(handle, held)
+
+    def test_a_document_takes_a_glossary(self, client):
+        made = client.create_glossary("pets", "EN", "DE", {"dog": "Köter"})
+        held, content = io.BytesIO(), '{"a": "the dog {name}"}'
+        handle = client.translate_document_upload(
+            content, filename="a.json", source_lang="EN", target_lang="DE", glossary=made
+        )
+        assert client.translate_document_wait_until_done(handle).done
+        client.translate_document_download(handle, held)
+        assert "Köter" in json.loads(held.getvalue())["a"] and "{name}" in json.loads(held.getvalue())["a"]
+        client.delete_glossary(made)
+
+    def test_a_document_that_cannot_be_translated_is_an_exception(self, module, client, tmp_path):
+        for name, content, part in (("a.docx", b"x", "must end with"), ("a.json", b"{", "not valid JSON")):
+            (tmp_path / name).write_bytes(content)
+            with pytest.raises(module.DeepLException, match=part):
+                client.translate_document_from_filepath(tmp_path / name, tmp_path / f"out-{name}", target_lang="DE")
 
     def test_it_lists_languages_and_usage(self, client):
         assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English"), ("DE", "German")]

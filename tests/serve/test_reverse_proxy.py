@@ -129,6 +129,14 @@ def test_streams_come_through_unbuffered(behind_nginx):
     assert said.startswith(b"data: {") and said.endswith(b"data: [DONE]\n\n")
 
 
+def test_the_address_of_a_translated_file_is_that_of_the_site(behind_nginx):
+    head = 'Content-Disposition: form-data; name="file"; filename="a.txt"'
+    body, kind = f"--b\r\n{head}\r\n\r\nthe cat\r\n--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"}
+    status, _, said = ask(behind_nginx, "POST", "/translate_file?source=en&target=de", body, kind)
+    scheme, _, place = json.loads(said)["translatedFileUrl"].partition(f"://{NAME}")
+    assert (status, scheme) == (200, "https") and ask(behind_nginx, "GET", place)[0] == 200
+
+
 def test_its_limits_hold(behind_nginx):
     status, _, _ = ask(behind_nginx, "POST", "/translate", b"x" * (2 << 20), JSON)
     assert status == 413
