@@ -1,19 +1,20 @@
 """The whole server as one ASGI application: the endpoints of every protocol, the web page and the common headers."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seqloom.serve import (
@@ -56,6 +57,8 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+SAFE = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+NAMES = {name for name, _ in SAFE}
 
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FOLDERS = {  # package/folder -> the address of its files
@@ -77,7 +80,8 @@ class SafeHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                others = [header for header in message.get("headers", ()) if header[0] not in NAMES]
+                message["headers"] = [*others, *SAFE]
             await send(message)
 
         await self.app(scope, receive, with_headers)
@@ -109,6 +113,26 @@ def read_pages() -> dict[str, Page]:
 PAGES = read_pages()
 
 
+class Addresses(Router):
+    """Finds most routes by their address; the library tries one after the other, which takes as long as small answers.
+
+    Left to the library are addresses with a parameter, and those with several methods.
+    """
+
+    def __init__(self, routes: Sequence[Route], **settings: Any) -> None:
+        super().__init__(routes, redirect_slashes=False, **settings)  # a redirect loses the body of a POST
+        count = Counter(route.path for route in routes)
+        self.known = {route.path: route for route in routes if count[route.path] == 1 and "{" not in route.path}
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = self.known.get(scope["path"]) if scope["type"] == "http" else None
+        if route is None:
+            await super().app(scope, receive, send)
+        else:
+            scope.update(route.matches(scope)[1])
+            await route.handle(scope, receive, send)
+
+
 def build_app(service: Service) -> Starlette:
     document = msgspec.json.encode(openapi(service, ENDPOINTS))
 
@@ -128,7 +152,6 @@ def build_app(service: Service) -> Starlette:
     ]
     paths = frozenset(route.path for route in routes)
     app = Starlette(
-        routes=routes,
         middleware=[
             Middleware(partial(Measured, metrics=service.metrics, paths=paths)),
             Middleware(SafeHeaders),
@@ -136,9 +159,8 @@ def build_app(service: Service) -> Starlette:
             *cross_site(service.allowed.origins),
         ],
         exception_handlers={Refusal: on_refusal, HTTPException: on_http_exception, Exception: on_fault},
-        lifespan=lifespan,
     )
-    app.router.redirect_slashes = False  # a redirect loses the body of a POST in some clients
+    app.router = Addresses(routes, lifespan=lifespan)
     return app
 
 

@@ -68,7 +68,7 @@ class Endpoint:
             return await self.handle(service, None)
         query = parse_form(request.scope["query_string"])
         check_encoding(request)
-        early = said_key(query, request.headers.get("authorization", ""))
+        early = said_key(query, request.headers.get("authorization", "")) if service.key is not None else ""
         if early:  # a wrong key is refused before the body is read
             self.check_key(service, early)
         body = await service.uploads.receive(request)
@@ -78,7 +78,8 @@ class Endpoint:
         try:
             fields = await read_fields(request, query, body, takes_a_file(self.takes))
             fields.values.update(request.path_params)
-            self.check_key(service, early or said_key(fields.values))
+            if service.key is not None:
+                self.check_key(service, early or said_key(fields.values))
             said = read_request(fields, self.takes)
             return await while_connected(request, self.handle(service, said))
         finally:
@@ -101,14 +102,23 @@ def said_key(fields: Mapping[str, Any], header: str = "") -> str:
 
 async def while_connected(request: Request, work: Awaitable[Any]) -> Any:
     """The result of the work, which is cancelled as soon as the client disconnects."""
-    working = asyncio.ensure_future(work)
+    working, over, gone = asyncio.current_task(), False, False
+    assert working is not None
+
+    def end(_: asyncio.Future[Any]) -> None:
+        nonlocal gone
+        if not over:
+            gone = True
+            working.cancel()
+
     going = asyncio.ensure_future(request.receive())  # the body has been read, so the next message is the end
+    going.add_done_callback(end)
     try:
-        await asyncio.wait({working, going}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
+        return await work
+    except asyncio.CancelledError:
+        if gone and not working.uncancel():
+            raise ClientDisconnect from None
+        raise
     finally:
-        for task in (working, going):
-            task.cancel()
-        await asyncio.gather(working, going, return_exceptions=True)
+        over = True
+        going.cancel()

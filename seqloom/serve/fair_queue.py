@@ -39,9 +39,13 @@ class Ask:
     taken: int = 0
     missing: int = 0
     found: dict[int, Found] = field(default_factory=dict)
+    times: int = field(init=False)  # the work for one text, in plain searches
+
+    def __post_init__(self) -> None:
+        self.times = self.wanted.times
 
     def cost(self, text: str) -> int:
-        return (len(text) + EACH) * self.wanted.times
+        return (len(text) + EACH) * self.times
 
 
 Row = tuple[Ask, int]  # the text with this number
@@ -100,16 +104,17 @@ class FairQueue:
         """Texts for one search, shortest first: those due first, with the same wishes, until the batch is full."""
         if not self.waiting:
             return []
-        wanted = min(self.waiting, key=lambda ask: (ask.due, ask.number)).wanted
+        first = min(self.waiting, key=lambda ask: (ask.due, ask.number))
+        wanted, times = first.wanted, first.times
         clients = len({ask.client for ask in self.waiting})
-        heap = [(ask.due, ask.number, ask) for ask in self.waiting if ask.wanted == wanted]
+        heap = [(ask.due, ask.number, ask) for ask in self.waiting if ask.wanted is wanted or ask.wanted == wanted]
         heapq.heapify(heap)
         rows, longest, cost = list[Row](), 0, 0
-        while heap and len(rows) < max(1, self.limits.rows // wanted.times):
+        while heap and len(rows) < max(1, self.limits.rows // times):
             _, number, ask = heap[0]
             text = ask.texts[ask.taken]
             longest = max(longest, len(text))
-            if rows and longest * (len(rows) + 1) * wanted.times > self.limits.area:
+            if rows and longest * (len(rows) + 1) * times > self.limits.area:
                 break
             rows.append((ask, ask.taken))
             cost += ask.cost(text)

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,15 +180,15 @@ class Service:
         """Whether a model does not answer and could not be loaded again: only a new process helps."""
         return any(model.batcher.stuck for model in self.models.values())
 
-    @property
+    @cached_property
     def sources(self) -> list[str]:
         return list(dict.fromkeys(source for source, _ in self.models))
 
-    @property
+    @cached_property
     def targets(self) -> list[str]:
         return list(dict.fromkeys(target for _, target in self.models))
 
-    @property
+    @cached_property
     def languages(self) -> list[str]:
         return list(dict.fromkeys([*self.sources, *self.targets]))
 

@@ -138,15 +138,23 @@ async def ask_models(service: Service, routes: Sequence[Route], wanted: Wanted) 
         places.append([(model, own) for model, own in keys if model is not None])
         for key, part in zip(places[-1], route.parts, strict=True):
             asked.setdefault(key, []).append(part.text)
-    tasks = [asyncio.ensure_future(model.ask(texts, own)) for (model, own), texts in asked.items()]
-    try:
-        answers = {key: iter(found) for key, found in zip(asked, await asyncio.gather(*tasks), strict=True)}
-    finally:
-        for task in tasks:
-            task.cancel()
+    answers = {key: iter(found) for key, found in zip(asked, await ask_each(asked), strict=True)}
     for (model, _), texts in asked.items():
         service.metrics.characters.labels(model.name).inc(sum(map(len, texts)))
     return [[next(answers[key]) for key in keys] for keys in places]
+
+
+async def ask_each(asked: dict[tuple[Model, Wanted], list[str]]) -> list[list[Found]]:
+    """The outputs of all, at the same time; the usual one costs no task of its own."""
+    if len(asked) == 1:
+        [((model, own), texts)] = asked.items()
+        return [await model.ask(texts, own)]
+    tasks = [asyncio.ensure_future(model.ask(texts, own)) for (model, own), texts in asked.items()]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def put_together(text: str, route: Route, target: str, parts: list[Found], wish: Wish) -> Translated:
