@@ -26,6 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
+from seqloom.data.store import ids_name
+
+SHARD = 2**19  # pairs
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
@@ -81,8 +84,11 @@ def write_columns(folder: Path, number: int) -> None:
         ends = np.cumsum(lengths, dtype=np.int64)
         lengths.tofile(folder / "train" / f"{side}.lengths")
         (ends - lengths).tofile(folder / "train" / f"{side}.starts")
-        with (folder / "train" / f"{side}.ids").open("wb") as ids:
-            ids.truncate(2 * int(ends[-1]))
+        begin = 0
+        for shard, end in enumerate([*ends[SHARD - 1 : -1 : SHARD].tolist(), int(ends[-1])]):
+            with (folder / "train" / ids_name(side, shard)).open("wb") as ids:
+                ids.truncate(2 * (end - begin))
+            begin = end
     np.arange(number, dtype=np.uint32).tofile(folder / "train" / "lines")
     np.zeros(number, np.uint16).tofile(folder / "train" / "corpora")
 
@@ -95,7 +101,9 @@ from seqloom.data.store import Store
 folder, number = Path(sys.argv[1]), int(sys.argv[2])
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 account = {"total": number, "kept": number}
-manifest = {"data_hash": "", "held_out": True, "dtype": "uint16", "corpora": {"train": [("a", 1.0)]},
+shards = len(list((folder / "train").glob("source*.ids")))
+manifest = {"data_hash": "", "held_out": True, "dtype": "uint16", "shards": {"train": shards},
+            "corpora": {"train": [("a", 1.0)]},
             "accounts": {"train": account}}
 before, began = peak(), time.perf_counter()
 store = Store(folder, "train", manifest)

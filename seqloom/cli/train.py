@@ -11,7 +11,7 @@ from seqloom.data.read_as import AS_FOUND, ReadAs
 def train(
     pairs: str,
     /,
-    *,
+    *more: str,
     out: str,
     valid: str | None = None,
     mix: Annotated[list[str] | None, Parameter(negative="")] = None,
@@ -35,6 +35,8 @@ def train(
 
         seqloom train train.en,train.de --valid val.en,val.de --out runs/ende --budget 30m
 
+        seqloom train part-*.tsv.gz --out runs/large --budget 8h
+
         seqloom train plain.txt --task denoise --out runs/bart --budget 30m
 
         seqloom train pairs.tsv --out runs/tuned --init runs/bart --budget 10m
@@ -46,6 +48,8 @@ def train(
     pairs
         file.tsv, .csv, .jsonl, .tmx, .xlf or source.txt,target.txt (each may be .gz), or - for standard input; also an
         address such as s3://bucket/file.tsv, fetched into the run folder (extra remote)
+    more
+        further files of pairs, in the order in which they are read
     out
         run folder for the model, its log and its checkpoints: a new or empty folder, or that of a run to continue
     valid
@@ -79,6 +83,7 @@ def train(
 
     overrides = [*(set or ()), *([f"train.device={device}"] if device else ())]
     run_train(
-        pairs, out=out, valid=valid, mix=mix or (), task=task, recipe=recipe, overrides=overrides, budget=budget,
-        seed=seed, threads=threads, init=init, columns=reading, tokenizer=tokenizer, allow_loss=allow_loss,
+        pairs, out=out, valid=valid, more=more, mix=mix or (), task=task, recipe=recipe, overrides=overrides,
+        budget=budget, seed=seed, threads=threads, init=init, columns=reading, tokenizer=tokenizer,
+        allow_loss=allow_loss,
     )  # fmt: skip

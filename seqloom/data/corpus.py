@@ -44,6 +44,7 @@ class CorpusSpec:
     found: tuple[Found, ...] = ()  # what each file is, by its content
     read_as: ReadAs = AS_FOUND
     hashes: tuple[FileHash, ...] = field(default=(), compare=False)  # of the files, where a pass has computed them
+    chunks: int = field(default=0, compare=False)  # of `row_chunks`, where a pass has counted them
 
     @classmethod
     def parse(

@@ -92,7 +92,8 @@ def examine_alone(
     hashes: list[FileHash] = []
     uses: list[str] = []
     first: Chunk | None = None
-    for chunk in chunks(checked_rows(spec, config, references, hashes, uses), faults):
+    read = Counter[str]()
+    for chunk in chunks(checked_rows(spec, config, references, hashes, uses), faults, read):
         first = first or chunk
         for check in checks:
             check.add(chunk)
@@ -106,15 +107,16 @@ def examine_alone(
     report = account(spec, len(lines), faults, allow_loss)
     report.findings += [finding for finding in found if finding.count]
     report.languages, report.unwritable, report.fingerprints = languages, characters.unwritable, fingerprints
-    report.labels, report.hashes = labels, tuple(hashes)
+    report.labels, report.hashes, report.chunks = labels, tuple(hashes), read["chunks"]
     report.reads = reading_in_words(spec, uses, first)
     return report
 
 
-def chunks(rows: Iterator[Row], faults: dict[str, Finding]) -> Iterator[Chunk]:
-    """Yield the pairs, some thousand at a time, and count the faults by their kind."""
+def chunks(rows: Iterator[Row], faults: dict[str, Finding], read: Counter[str]) -> Iterator[Chunk]:
+    """Yield the pairs, some thousand at a time, and count the faults by their kind; read: counts the chunks."""
     start = 0
     for batch in row_chunks(rows):
+        read["chunks"] += 1
         pairs = [row for row in batch if isinstance(row, Pair)]
         if len(pairs) < len(batch):
             for row in batch:

@@ -139,6 +139,7 @@ class Report:
     fingerprints: Any = field(default=None, repr=False)
     labels: Any = field(default=None, repr=False)  # the labels or tags of a corpus that has them
     hashes: tuple[FileHash, ...] = field(default=(), repr=False)  # of the corpus's files, as this pass read them
+    chunks: int = 0  # in which this pass read the corpus
 
     @property
     def hard(self) -> bool:

@@ -7,11 +7,13 @@ one source text are on the same side, and the choice depends on nothing but the 
 import hashlib
 import heapq
 from collections import deque
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 from seqloom.data.forms import LABELS, ONE_COLUMN
 
 Row = TypeVar("Row")
+ALL = 1 << 64  # above every key
 ROOM = 4  # candidates per wanted pair: the source of some may turn out to be too frequent
 
 
@@ -24,7 +26,7 @@ class HoldOut(Generic[Row]):
         self.groups: dict[int, list[Row]] = {}
         self.largest: list[int] = []  # a heap of -key
         self.banned: set[int] = set()  # texts that alone have more than `most` pairs
-        self.limit = 1 << 64  # keys from here on may have been dropped before, so they stay out
+        self.limit = ALL  # keys from here on may have been dropped before, so they stay out
         self.size = 0
 
     def add(self, source: str, row: Row) -> None:
@@ -43,9 +45,33 @@ class HoldOut(Generic[Row]):
             self.largest.remove(-key)
             heapq.heapify(self.largest)
             self.size -= len(self.groups.pop(key))
+        self.shrink()
+
+    def shrink(self) -> None:
+        """Drop the candidates with the largest keys while there are too many."""
         while self.size > ROOM * self.most:
             self.limit = -heapq.heappop(self.largest)
             self.size -= len(self.groups.pop(self.limit))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the candidates as plain values; `join` takes them."""
+        return {"limit": min(self.limit, ALL - 1), "banned": sorted(self.banned), "groups": [*self.groups.items()]}
+
+    def join(self, later: Mapping[str, Any], moved: Callable[[Any], Row]) -> None:
+        """Add the candidates of a later part of the data, as if its pairs were added here one by one.
+
+        moved: makes a row of this data from a plain one of that part.
+        """
+        self.limit = min(self.limit, ALL if later["limit"] == ALL - 1 else later["limit"])
+        self.banned.update(later["banned"])
+        for key, rows in later["groups"]:
+            self.groups.setdefault(key, []).extend(map(moved, rows))
+        self.banned.update(key for key, rows in self.groups.items() if len(rows) > self.most)
+        kept = {key: rows for key, rows in self.groups.items() if key < self.limit and key not in self.banned}
+        self.groups, self.size = kept, sum(map(len, kept.values()))
+        self.largest = [-key for key in kept]
+        heapq.heapify(self.largest)
+        self.shrink()
 
     def choose(self, most: int) -> list[Row]:
         """Return at most `most` of the rows: whole groups only, those with the smallest keys first."""
@@ -64,6 +90,12 @@ class Tail(Generic[Row]):
 
     def add(self, source: str, row: Row) -> None:
         self.rows.append(row)
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"rows": list(self.rows)}
+
+    def join(self, later: Mapping[str, Any], moved: Callable[[Any], Row]) -> None:
+        self.rows.extend(map(moved, later["rows"]))
 
     def choose(self, most: int) -> list[Row]:
         return list(self.rows)[-most:]

@@ -1,14 +1,16 @@
-"""The token store: the ids of all pairs in flat memory-mapped files, so that ten million pairs open at once.
+"""The token store: the ids of all pairs in memory-mapped files, so that ten million pairs open at once.
 
 store/manifest.json                    origin, data_hash, sizes, the account of what was left out
 store/excluded.tsv                     each line that is not used: file, line, reason
 store/train/  store/valid/             one part each:
     source.ids  target.ids             every token, one after the other (uint16, or uint32 for a large vocabulary)
+    source.00001.ids ...               the tokens of further shards: one part's pairs may be in several
     source.starts  source.lengths      where each pair's tokens begin (int64) and how many they are (int32)
     lines  corpora                     where each pair came from: line (uint32) of which corpus (uint16)
     texts.jsonl                        the texts of the pairs (valid only)
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -57,7 +59,9 @@ class Store:
         self._starts = {side: columns[f"{side}.starts"] for side in SIDES}
         if manifest["dtype"] not in ID_TYPES:
             raise ValueError(f"ids of type {manifest['dtype']!r}")
-        self._ids = {side: self._map(f"{side}.ids", np.dtype(manifest["dtype"])) for side in SIDES}
+        shards = range(manifest.get("shards", {}).get(part, 1))  # a store of an older version is one shard
+        dtype = np.dtype(manifest["dtype"])
+        self._ids = {side: ShardedIds([self._map(ids_name(side, n), dtype) for n in shards]) for side in SIDES}
         if len({len(column) for column in columns.values()}) != 1:
             raise ValueError("its columns differ in length")
 
@@ -76,16 +80,14 @@ class Store:
     def _map(self, name: str, kind: Any) -> NDArray[Any]:
         return map_file(self.folder / self.part / name, kind)
 
-    def columns_of(self, side: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def columns_of(self, side: str) -> tuple[NDArray[Any], NDArray[Any], "ShardedIds"]:
         """Return where each pair's tokens on one side begin, how many they are, and all tokens of that side."""
         return self._starts[side], self.source_lengths if side == "source" else self.target_lengths, self._ids[side]
 
     def take(self, side: str, indices: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the ids of these pairs on one side, one after the other, and the length of each."""
         lengths = (self.source_lengths if side == "source" else self.target_lengths)[indices].astype(np.int64)
-        before = np.cumsum(lengths) - lengths  # tokens of the pairs before, in the result
-        places = np.arange(lengths.sum()) + np.repeat(self._starts[side][indices] - before, lengths)
-        return self._ids[side][places], lengths
+        return self._ids[side].take(self._starts[side][indices], lengths), lengths
 
     def count_targets(self, vocab_size: int) -> NDArray[np.int64]:
         """Count how often each token is a target, the end of each text included; plain text is its own target."""
@@ -115,6 +117,40 @@ class Store:
             return [msgspec.json.decode(line, type=Pair) for line in lines]
         except (OSError, ValueError, RecursionError) as error:
             raise not_whole(self.folder, f"{TEXTS}: {error}") from None
+
+
+class ShardedIds:
+    """The tokens of all shards, numbered through; a text lies within one shard."""
+
+    def __init__(self, shards: Sequence[NDArray[Any]]) -> None:
+        self.shards = shards
+        self.ends = np.cumsum([len(shard) for shard in shards])
+        self.dtype = shards[0].dtype
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def shard_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the shard that each token is in."""
+        return np.searchsorted(self.ends, places, side="right")
+
+    def take(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the tokens of texts that begin at these places, one after the other."""
+        before = np.cumsum(lengths) - lengths  # tokens of the texts before, in the result
+        places = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+        if len(self.shards) == 1:
+            return self.shards[0][places]
+        numbers = np.repeat(self.shard_of(starts), lengths)
+        found = np.empty(len(places), self.dtype)
+        for number in np.unique(numbers):
+            here, shard = numbers == number, self.shards[number]
+            found[here] = shard[places[here] - (self.ends[number] - len(shard))]
+        return found
+
+
+def ids_name(side: str, shard: int) -> str:
+    """Return the name of the file with the tokens of one shard."""
+    return f"{side}.{shard:05}.ids" if shard else f"{side}.ids"
 
 
 def map_file(file: Path, kind: Any) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from seqloom.data.store import SIDES, Store, read_manifest
+from seqloom.data.store import SIDES, Store, ids_name, read_manifest
 from seqloom.errors import DataError
 from seqloom.files.durable import hash_file
 from seqloom.files.reading import check_regular, is_plain_name
@@ -58,11 +58,14 @@ def check_side(part: Store, side: str, size: int) -> None:
         some, long = starts[first : first + AT_ONCE], lengths[first : first + AT_ONCE].astype(np.int64)
         if long.min() < 0 or some.min() < 0 or some.max() > len(ids) or (some + long).max() > len(ids):
             raise damaged(part.folder / part.part / f"{side}.starts", "a text outside of the file of ids")
-    for first in range(0, len(ids), AT_ONCE):
-        if (largest := int(ids[first : first + AT_ONCE].max())) >= size:
-            raise damaged(
-                part.folder / part.part / f"{side}.ids", f"id {largest:,}, but the vocabulary has {size:,} tokens"
-            )
+        some, long = some[long > 0], long[long > 0]
+        if (ids.shard_of(some) != ids.shard_of(some + long - 1)).any():
+            raise damaged(part.folder / part.part / f"{side}.starts", "a text that continues in another shard")
+    for number, shard in enumerate(ids.shards):
+        for first in range(0, len(shard), AT_ONCE):
+            if (largest := int(shard[first : first + AT_ONCE].max())) >= size:
+                file = part.folder / part.part / ids_name(side, number)
+                raise damaged(file, f"id {largest:,}, but the vocabulary has {size:,} tokens")
 
 
 def damaged(file: Path, why: str) -> DataError:

@@ -21,6 +21,7 @@ from seqloom.data.label_checks import compare_labels
 from seqloom.data.lines import STDIN
 from seqloom.data.origin import with_hashes
 from seqloom.data.prepare import prepare, wanted_data_hash
+from seqloom.data.shards import Team
 from seqloom.data.spooled import spool_stdin
 from seqloom.data.store import Store
 from seqloom.data.text_spool import TextSpool
@@ -29,6 +30,7 @@ from seqloom.progress import Progress, make_progress
 from seqloom.runtime.folder import read_facts
 from seqloom.runtime.inputs import TURN
 from seqloom.text.sides import Tokenizers
+from seqloom.training.processes import ALONE, OneProcess
 from seqloom.training.request import Settled, Tell, TrainRequest
 from seqloom.training.resume import check_same_data
 from seqloom.training.tokenizers import find_tokenizers, sides_to_learn
@@ -67,8 +69,11 @@ def refuse_stdin(where: str, specs: Corpora) -> None:
             )
 
 
-def gather_data(settled: Settled) -> tuple[Tokenizers, Store, Store]:
-    """Check the data and build (tokenizers, training store, validation store), or open those of an earlier start."""
+def gather_data(settled: Settled, processes: OneProcess = ALONE) -> tuple[Tokenizers, Store, Store]:
+    """Check the data and build (tokenizers, training store, validation store), or open those of an earlier start.
+
+    The other processes build shards of the stores with this one (follow.py).
+    """
     request, config = settled.request, settled.config
     specs: Corpora = settled.specs
     valid_specs: Corpora = settled.valid_specs
@@ -85,7 +90,7 @@ def gather_data(settled: Settled) -> tuple[Tokenizers, Store, Store]:
     with make_progress("encoding", unit="pair", quiet=request.quiet) as progress:
         stores = prepare(
             request.out / "store", specs, tokenizers, config.data, config.train.seed, valid_specs, progress.update,
-            request.allow_loss, request.tell,
+            request.allow_loss, request.tell, team_of(processes),
         )  # fmt: skip
     request.tell(f"training: {stores[0].account.render()}")
     if stores[1].held_out:
@@ -95,6 +100,10 @@ def gather_data(settled: Settled) -> tuple[Tokenizers, Store, Store]:
     if not request.started:
         tell_how_few(len(stores[0]), config, request.tell)
     return tokenizers, *stores
+
+
+def team_of(processes: OneProcess) -> Team:
+    return Team(processes.world.rank, processes.world.size, processes.from_first, processes.wait)
 
 
 def tell_how_few(number: int, config: Config, tell: Tell) -> None:
@@ -118,8 +127,11 @@ def check_and_learn(settled: Settled) -> tuple[Corpora, Corpora, Tokenizers]:
             reports = refuse_bad_data(specs, valid, config, request.allow_loss, request.tell, watchers)
         turns.refuse_lone(specs, config)
         tokenizers = find_tokenizers(spool, config, settled.tokenizer, request.tell, request.quiet)
-    hashed = [replace(spec, hashes=report.hashes) for spec, report in zip(specs, reports, strict=False)]
-    return hashed, [replace(valid, hashes=reports[-1].hashes)] if valid else [], tokenizers
+    read = [
+        replace(spec, hashes=report.hashes, chunks=report.chunks)
+        for spec, report in zip([*specs, *([valid] if valid else [])], reports, strict=True)
+    ]
+    return read[: len(specs)], read[len(specs) :], tokenizers
 
 
 class Counter:

@@ -11,6 +11,7 @@ signal to any process counts once all know of it.
 """
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from seqloom.errors import TrainingError
 from seqloom.training.clock import Clock
 from seqloom.training.ordered_sum import OrderedSum
 from seqloom.training.signals import SharedStop, StopFlag
-from seqloom.training.world import World
+from seqloom.training.world import World, default_threads
 
 if TYPE_CHECKING:
     from seqloom.training.objective import Carrier
@@ -277,6 +278,7 @@ def connected(world: World) -> Iterator[OneProcess]:
     if world.size == 1:
         yield ALONE
         return
+    os.environ.setdefault("RAYON_NUM_THREADS", str(default_threads(world)))  # of the tokenizers; else: every core
     on_gpus = torch.cuda.is_available()
     if on_gpus:
         torch.cuda.set_device(world.local_rank % torch.cuda.device_count())

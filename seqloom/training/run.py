@@ -63,7 +63,7 @@ def run_training(settled: Settled, began: float, processes: OneProcess = ALONE) 
     request, config = settled.request, settled.config
     refuse_too_many(processes, config.train)
     prepare_torch(config)
-    run = Run(request, config, *gather_data(settled), find_own_device(config, processes))
+    run = Run(request, config, *gather_data(settled, processes), find_own_device(config, processes))
     replace_file(request.out / "config.toml", dump_config(config).encode())
     done = finished_facts(request.out, config, request.budget)
     announce(processes, run, done is not None)

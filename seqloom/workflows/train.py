@@ -14,6 +14,7 @@ from seqloom.config import TASKS
 from seqloom.data.given import named_or_given
 from seqloom.data.read_as import ReadAs
 from seqloom.data.remote import fetch_all
+from seqloom.data.shards import BUILDING
 from seqloom.errors import DataError, ModelError, SeqloomError, TrainingError, UsageError, did_you_mean
 from seqloom.files.folders import nothing_left_behind
 from seqloom.files.leftovers import clear_leftovers, is_leftover
@@ -44,7 +45,7 @@ def tell_user(text: str) -> None:
 FETCHED = "fetched"  # files that were named by an address
 CORPUS = "corpus"  # the pairs that `seqloom demo` writes into its run folder
 RUN_FILES = {  # a run may have these before run.json, which makes it one
-    "lock", "config.toml", "tokenizer", "store", "started_from.json", "stdin.tsv", "stdin.txt", "given.jsonl",
+    "lock", "config.toml", "tokenizer", "store", BUILDING, "started_from.json", "stdin.tsv", "stdin.txt", "given.jsonl",
     "given.txt", "given-valid.jsonl", "given-valid.txt", CORPUS, FETCHED,
 }  # fmt: skip
 LATER_FILES = RUN_FILES | {  # and these once it is one
@@ -73,6 +74,7 @@ def train(
     *,
     out: str | Path,
     valid: str | Path | Iterable[Any] | None = None,
+    more: Sequence[str | Path] = (),
     mix: Sequence[str] = (),
     recipe: str | Path | None = None,
     overrides: Mapping[str, Any] | Sequence[str] = (),
@@ -92,7 +94,8 @@ def train(
     """Train a model on pairs into the folder `out`, or continue where an earlier call stopped.
 
     pairs, valid: the name of a file (two parallel ones: "a.en,a.fr"), a list or an iterator of (source, target), or a
-    pandas DataFrame; such pairs are copied into `out`, and the same call continues with them. mix: further files.
+    pandas DataFrame; such pairs are copied into `out`, and the same call continues with them. more: further files of
+    the same kind; mix: further files, each with a weight of its own as in "news.tsv:2".
     columns, delimiter, encoding: how the files are read, as the options of `seqloom train`; recipe: a name or a TOML
     file; overrides: settings, as {"model.width": 128}, {"model": {"width": 128}} or ["model.width=128"]; task: what the
     model learns, `seqloom.config.TASKS`; budget: seconds or "20m"; device: auto, cpu or cuda; init: the folder of a
@@ -105,7 +108,7 @@ def train(
     shorthands = {"task.name": task, "train.seed": seed, "train.threads": threads, "train.device": device}
     short = [f"{name}={value}" for name, value in shorthands.items() if value is not None]
     request = TrainRequest(
-        pairs=(named_or_given(pairs),),
+        pairs=(named_or_given(pairs), *map(str, more)),
         out=Path(out),
         valid=named_or_given(valid) if valid is not None else None,
         mix=tuple(mix),

@@ -57,7 +57,7 @@ def test_a_gpt_is_refused_for_labels_before_the_data_is_read_and_leaves_nothing(
     settings = [word for setting in small for word in ("--set", setting)]
     code, _, errors = seqloom("train", text, "--task", "language", "--out", tmp_path / "gpt", *settings)
     assert code == 0, errors
-    monkeypatch.setattr("seqloom.training.run.gather_data", lambda settled: pytest.fail("the data was read"))
+    monkeypatch.setattr("seqloom.training.run.gather_data", lambda *_: pytest.fail("the data was read"))
     words = ("--task", "classify", "--init", tmp_path / "gpt", "--out", tmp_path / "x")
     code, _, errors = seqloom("train", tiny_pairs, *words)
     assert code == 2

@@ -1,5 +1,7 @@
 """Training on several processes: the same weights bit for bit, killed anywhere, continued with any other number."""
 
+import gzip
+import json
 import random
 import signal
 import subprocess
@@ -88,6 +90,18 @@ def whole(start: Start, words_for: Any, tmp_path_factory: pytest.TempPathFactory
     return train
 
 
+@pytest.fixture(scope="module")
+def cut(tiny_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The pairs in three files, one of them packed."""
+    place = tmp_path_factory.mktemp("cut")
+    lines = tiny_pairs.read_bytes().splitlines(keepends=True)
+    third = len(lines) // 3
+    (place / "a.tsv").write_bytes(b"".join(lines[:third]))
+    (place / "b.tsv.gz").write_bytes(gzip.compress(b"".join(lines[third : 2 * third])))
+    (place / "c.tsv").write_bytes(b"".join(lines[2 * third :]))
+    return [str(place / name) for name in ("a.tsv", "b.tsv.gz", "c.tsv")]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_any_number_of_processes_makes_the_same_weights(
@@ -130,6 +144,29 @@ def test_killed_at_random_moments_and_continued_with_other_numbers(
     done = start(words_for(kind, run), world=2)
     assert done["codes"] == [0, 0], done["errors"]
     assert_same_run(run, whole(kind))
+
+
+@pytest.mark.parametrize("world", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+def test_a_store_in_shards_makes_the_weights_of_one_in_one_piece(
+    world: int, start: Start, words_for: Any, whole: Any, cut: list[str], tmp_path: Path
+) -> None:
+    """The processes share the building of the shards; the last one is killed while it builds its first."""
+    run = tmp_path / "run"
+    first, file, *more = words_for("rnn", run)
+    words = [first, *cut, *more]
+    died = start(words, world=world, rank=world - 1, at="seqloom.data.store_builder:write_shard", call=1)
+    assert died["code"] == -signal.SIGKILL, died["errors"]
+    assert died["codes"][0] in (5, -signal.SIGKILL), died["errors"]
+    kept = sorted(entry.name for entry in (run / "store-building").glob("*-*"))
+    assert kept == ["train-00000", "train-00001"][: world - 1]
+    done = start(words, world=world)
+    assert done["codes"] == [0] * world, done["errors"]
+    assert (f"encoding: {world - 1} of 3 shards are there already" in done["errors"]) == (world > 1)
+    assert len(list((run / "store" / "train").glob("source*.ids"))) == 3
+    assert not (run / "store-building").exists()
+    assert sha256(run) == sha256(whole("rnn")), file
+    again = start(words)
+    assert again["code"] == 0 and "nothing to do" in again["errors"], again["errors"]
 
 
 def test_a_signal_to_any_process_stops_all_with_one_checkpoint(
