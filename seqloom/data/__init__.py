@@ -25,7 +25,10 @@ too_long           records with more tokens than data.max_tokens: cut or refused
 hold_out           chooses the pairs that are held out for validation
 prepare            opens the token store of a run, or builds it
 store              the token store: ids of all pairs in memory-mapped files
-store_builder      writes a token store in one pass
+shards             which stretches of the corpora are encoded apart, and by whom
+encoder            pairs become token ids, or are left out
+store_builder      encodes shards of a token store
+store_index        joins shards to a token store
 store_checks       checks a token store: hashes of its files, ranges of its numbers
 origin             fingerprint of data, tokenizers and settings that a store was made from
 sampler            batches by token budget and length buckets: a pure function of (seed, epoch)

@@ -102,7 +102,7 @@ def count_chunks(spec: CorpusSpec, config: DataConfig, part: str) -> int:
 
 
 def plan_build(building: Path, plan: BuildPlan) -> BuildPlan:
-    """Make the folder of a build, or continue with one of the same plan; add the shards and which of them are missing."""
+    """Make the folder of a build, or continue in one of the same plan; add its shards and which of them are missing."""
     stretches = list_stretches({"train": plan.train, "valid": plan.valid}, plan.config)
     own = {"data_hash": data_hash(plan.origin), "shards": [dataclasses.asdict(stretch) for stretch in stretches]}
     if not is_planned(building, own):

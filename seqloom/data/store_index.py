@@ -208,7 +208,7 @@ def write_manifest(
 
 
 def append(file: Path, to: IO[bytes]) -> None:
-    with file.open("rb") as content:
+    with reading.open_regular(file) as content:
         shutil.copyfileobj(content, to)
 
 

@@ -45,8 +45,8 @@ class Checkpoint:
     def has(self, name: str) -> bool:
         return (self.path / f"{name}.safetensors").exists()
 
-    def tensors(self, name: str) -> "dict[str, Tensor]":
-        """The tensors saved under this name, each in fresh memory.
+    def tensors(self, name: str, wanted: Callable[[str], bool] = lambda key: True) -> "dict[str, Tensor]":
+        """The tensors saved under this name, or those of the wanted keys, each in fresh memory.
 
         A view of the file is aligned otherwise than a fresh tensor, and a kernel may round by alignment.
         """
@@ -54,7 +54,8 @@ class Checkpoint:
         try:
             check_regular(file)
             with safe_open(file, framework="pt") as stored:
-                tensors = {key: stored.get_tensor(key).clone() for key in stored.keys()}  # noqa: SIM118 (not a dict)
+                keys = filter(wanted, stored.keys())
+                tensors = {key: stored.get_tensor(key).clone() for key in keys}
                 aliases = stored.metadata() or {}
             if TIED in aliases:  # older checkpoints have an entry for each
                 aliases = msgspec.json.decode(aliases[TIED], type=dict[str, str])

@@ -27,8 +27,10 @@ signals             Ctrl-C and SIGTERM: save and stop
 speed               speed of the machine and use of it
 request             one call of `seqloom train`: what the user asked for, and the same with its settings resolved
 world               the processes of a run as torchrun announces them, and the threads of each
-processes           one process or several: parts of a step, gradients, clock, signals
-ordered_sum         sums the gradients of the parts of a step in their order
+processes           what a run asks of its processes: parts of a step, gradients, clock, signals; the answers of one
+several             the answers of several processes, connected by torch.distributed
+ordered_sum         sums the gradients of the parts of a step in their order; each parameter has an owner
+tensor_stream       writes tensors to a file as they arrive
 follow              a run in the processes after the first
 same_everywhere     what must be equal in all processes
 run                 one training run, once its settings are resolved: prepare the data, build the model, loop, finish

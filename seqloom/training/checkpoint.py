@@ -30,11 +30,12 @@ from seqloom.runtime.checkpoints import (
     open_checkpoint,
     step_name,
 )
+from seqloom.training.tensor_stream import TensorStream
+
+Tensors = Mapping[str, Tensor] | TensorStream
 
 
-def save_checkpoint(
-    folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]
-) -> Path:
+def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Tensors], state: Mapping[str, Any]) -> Path:
     """Write checkpoints/step-N whole or not at all; on a full disk WriteError, with the earlier ones untouched.
 
     A good one of the same step is replaced; a damaged one is kept for its owner under another name.
@@ -47,18 +48,22 @@ def save_checkpoint(
     return final
 
 
-def write_files(part: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
+def write_files(part: Path, step: int, tensors: Mapping[str, Tensors], state: Mapping[str, Any]) -> None:
     files = {}
     for name, content in contents(tensors, state):
-        files[name] = {"size": len(content), "sha256": write_new(part / name, content)}
+        if isinstance(content, TensorStream):
+            size, digest = content.write(part / name)
+        else:
+            size, digest = len(content), write_new(part / name, content)
+        files[name] = {"size": size, "sha256": digest}
     manifest = {"format": FORMAT, "step": step, "files": files}
     write_new(part / MANIFEST, json.dumps(manifest, indent=1).encode())
 
 
-def contents(tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Each file's name and bytes, one at a time: the largest is all that is held in memory."""
+def contents(tensors: Mapping[str, Tensors], state: Mapping[str, Any]) -> Iterator[tuple[str, bytes | TensorStream]]:
+    """Each file's name and content, one at a time: the largest is all that is held in memory."""
     for name, group in tensors.items():
-        yield f"{name}.safetensors", to_bytes(group)
+        yield f"{name}.safetensors", group if isinstance(group, TensorStream) else to_bytes(group)
     yield STATE, json.dumps(state).encode()
 
 

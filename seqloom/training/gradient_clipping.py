@@ -7,15 +7,21 @@ import math
 from collections.abc import Iterable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
-def scale_and_clip(parameters: Iterable[nn.Parameter], num_tokens: int, theta: float) -> float:
-    """g <- g / num_tokens, then g <- min(1, theta / |g|) g in the same pass. Returns |g| before clipping."""
+def scale_and_clip(
+    parameters: Iterable[nn.Parameter], num_tokens: int, theta: float, norms: Tensor | None = None
+) -> float:
+    """g <- g / num_tokens, then g <- min(1, theta / |g|) g in the same pass. Returns |g| before clipping.
+
+    norms: those of the single gradients, when other processes have some of them.
+    """
     gradients = [p.grad for p in parameters if p.grad is not None]
-    norm = torch.nn.utils.get_total_norm(gradients).item() / num_tokens
+    total = torch.nn.utils.get_total_norm(gradients) if norms is None else torch.linalg.vector_norm(norms)
+    norm = total.item() / num_tokens
     clip = min(1.0, theta / norm) if theta and norm > 0 else 1.0
-    if math.isfinite(norm):
+    if math.isfinite(norm) and gradients:
         torch._foreach_mul_(gradients, clip / num_tokens)
     return norm
 

@@ -8,6 +8,7 @@ started again from its last checkpoint makes the same weights, bit for bit.
 
 import math
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from seqloom.training.optimizers import (
 from seqloom.training.schedules import learning_rate
 from seqloom.training.speed import Speed, Timer
 from seqloom.training.state import RunState, seed_of
+from seqloom.training.tensor_stream import TensorStream
 
 MOST_SKIPPED_IN_A_ROW = 20
 NAMED = 5  # lines shown in a message; the log has all of them
@@ -46,7 +48,7 @@ class Loop:
         self.folder, self.log, self.progress = around.folder, around.log, around.progress
         self.clock, self.stop, self.processes = around.clock, around.stop, around.processes
         self.processes.watch(self.model, self.task, self.clock, self.stop)
-        self.optimizer = make_optimizer(self.model, config)
+        self.optimizer = make_optimizer(self.model, config, self.processes.updates)
         self.state = RunState()
         self.plan = self.batches.epoch(0)
         self.saved_step = 0
@@ -57,7 +59,9 @@ class Loop:
         """Continue from a checkpoint; ModelError if it is not one of this run."""
         try:
             self.model.load_state_dict(checkpoint.tensors("model"))
-            load_optimizer_tensors(self.model, self.optimizer, checkpoint.tensors("optimizer"))
+            elsewhere = {name for name, tensor in self.model.named_parameters() if not self.processes.updates(tensor)}
+            own = checkpoint.tensors("optimizer", lambda key: key.rpartition(":")[0] not in elsewhere)
+            load_optimizer_tensors(self.model, self.optimizer, own)
             if self.task and checkpoint.has("task"):
                 self.task.restore_carried(checkpoint.tensors("task"))
         except (RuntimeError, ValueError, KeyError) as error:
@@ -102,21 +106,23 @@ class Loop:
                 sums.append(self.compute(part, used[-1], progress))
             self.processes.add_gradients(part, config.accumulate)
         nll, tokens = 0.0, 0
-        for part_nll, part_tokens in self.processes.end_step(sums, config.accumulate):
+        every, norms = self.processes.end_step(sums, config.accumulate)
+        for part_nll, part_tokens in every:
             nll, tokens = nll + part_nll, tokens + part_tokens
-        norm = scale_and_clip(self.model.parameters(), tokens, config.clip_norm)
+        norm = scale_and_clip(self.model.parameters(), tokens, config.clip_norm, norms)
         rate = learning_rate(
             config, state.step + 1, self.clock.progress(state, len(self.plan)), self.clock.budget is not None
         )
         if math.isfinite(norm) and math.isfinite(nll):
             set_rate(self.optimizer, rate)
             self.optimizer.step()
+            self.processes.hand_out_weights()
             state.skipped_in_row = 0
             state.clipped += bool(config.clip_norm) and norm > config.clip_norm
         else:
             self.skip(nll / tokens, norm, used)
             nll, tokens = 0.0, 0  # the log counts only steps that were made
-        self.optimizer.zero_grad()  # to None: zeros would cost a pass to write and one to add to
+        self.model.zero_grad()  # to None: zeros would cost a pass to write and one to add to
         state.step += 1
         state.tokens += tokens
         self.report(nll, tokens, norm, rate)
@@ -218,12 +224,13 @@ class Loop:
         if self.saved_step == state.step:
             return
         self.saved_step = state.step
-        if not self.processes.first:
-            return
         began = time.monotonic()
-        tensors = {
+        gathered = self.processes.gathered(optimizer_tensors(self.model, self.optimizer))
+        if gathered is None:  # process 0 has them
+            return
+        tensors: dict[str, Mapping[str, torch.Tensor] | TensorStream] = {
             "model": self.model.state_dict(),
-            "optimizer": optimizer_tensors(self.model, self.optimizer),
+            "optimizer": gathered,
         }
         if self.task and (carried := self.task.carried()):
             tensors["task"] = carried

@@ -32,12 +32,17 @@ OPTIMIZERS: dict[str, Callable[[list[dict[str, Any]], TrainConfig], torch.optim.
 }
 
 
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """Make the optimizer: weight decay for matrices only, a learning rate per part, frozen tensors left out."""
+def make_optimizer(
+    model: nn.Module, config: TrainConfig, is_own: Callable[[nn.Parameter], bool] = lambda parameter: True
+) -> torch.optim.Optimizer:
+    """Make the optimizer: weight decay for matrices only, a learning rate per part, frozen tensors left out.
+
+    is_own: whether this process updates a parameter; others update the rest.
+    """
     parts: dict[tuple[float, bool], list[nn.Parameter]] = {(1.0, True): [], (1.0, False): []}
     rates = rates_of(model, config.rates)
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
+        if parameter.requires_grad and is_own(parameter):
             parts.setdefault((rates.get(name, 1.0), parameter.ndim > 1), []).append(parameter)
     groups = [
         {"params": parameters, "weight_decay": config.weight_decay if decays else 0.0, "share": share}

@@ -26,10 +26,11 @@ from seqloom.runtime.run_facts import RunFacts
 from seqloom.training.checkpoint import last_one_kept
 from seqloom.training.clock import parse_duration
 from seqloom.training.follow import await_run
-from seqloom.training.processes import OneProcess, ProcessLost, connected
+from seqloom.training.processes import OneProcess, ProcessLost
 from seqloom.training.request import Tell, TrainRequest, init_setting, tell_nothing
 from seqloom.training.run import run_training, train_model
 from seqloom.training.settings import settle
+from seqloom.training.several import connected
 from seqloom.training.stopped_run import finish_stopped
 from seqloom.training.world import read_world
 

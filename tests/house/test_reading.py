@@ -12,7 +12,7 @@ ALLOWED = {
     "explain.page": "parts of the page that are installed with Seqloom",
     "ladder.report": "/proc/cpuinfo of this machine",
     "training.same_everywhere": "/proc/cpuinfo of this machine",
-    "training.processes": "JSON that another process of the same run has just sent",
+    "training.several": "JSON that another process of the same run has just sent",
     "workflows.demo": "compares the demo's own file with what it would write",
     "vectors.head": "a data file that the user names; vectors are larger than any limit",
     "data.lines": "data that the user names, which may come through a pipe",

@@ -5,6 +5,7 @@ import ast
 # module: why it opens files to write by itself
 ALLOWED = {
     "data.store_builder": "columns larger than the memory, inside a folder that `replaced_folder` puts in place",
+    "data.store_index": "columns larger than the memory, inside a folder that `replaced_folder` puts in place",
     "corpora.fetch": "a finished download gets its name",
     "cli.app": "a closed standard output becomes the null device",
 }
