@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -139,6 +139,7 @@ def run_tokens(tokens: list[str]) -> int:
     """Run one command line; an error becomes a message and an exit code."""
     try:
         refuse_unknown_verb(tokens[:1])
+        refuse_several_processes(tokens[:1], os.environ)
         app = build_app(in_full=tokens[:1])
         refuse_fractions(tokens, app)
         code = app(hyphen_as_file(tokens, app), result_action="return_value", exit_on_error=False, print_error=False)
@@ -157,6 +158,21 @@ def refuse_unknown_verb(first: Sequence[str]) -> None:
     for word in first:
         if word not in VERBS and not word.startswith("-"):
             raise UsageError(f"{word}: no such command.{did_you_mean(word, VERBS)} Commands: {', '.join(VERBS)}.")
+
+
+def refuse_several_processes(first: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Refuse a command that torchrun has started several times: all of them would do the same and write the same files.
+
+    Only `train` shares its work among such processes.
+    """
+    size = environment.get("WORLD_SIZE", "")
+    if "RANK" in environment and size.isdecimal() and int(size) > 1 and first and first[0] in set(VERBS) - {"train"}:
+        also = {"translate": " Its own option: --workers.", "score": " Its own option: --workers."}
+        raise UsageError(
+            f"{first[0]}: torchrun has started {size} processes (WORLD_SIZE={size}), and each would do all of this. "
+            f"Only `seqloom train` shares its work among them. Run `seqloom {first[0]}` without torchrun, or unset RANK "
+            f"and WORLD_SIZE.{also.get(first[0], '')}"
+        )
 
 
 def parameters_of(tokens: Sequence[str], app: App) -> list[inspect.Parameter]:

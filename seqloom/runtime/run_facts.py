@@ -43,6 +43,7 @@ class RunFacts:
     valid_scores: dict[str, float] | None = None
     limits: dict[str, float] | None = None  # what ended the run: `training.run_end`
     finished: bool | None = None
+    made_on: dict[str, str] | None = None  # what the last bits of the weights depend on: torch, processor, device
     measured: str | None = None  # models that are given away: scores with their test set, in words
     licence: str | None = None  # of the weights, with whom to name
     origin: str | None = None  # imported models: the folder it came from
@@ -93,6 +94,11 @@ def read_document(folder: Path) -> dict[str, Any]:
         scores = document.get(name, {})
         if not isinstance(scores, dict) or not all(is_of(score, float) for score in scores.values()):
             raise ModelError(f"{file}: damaged: {name}: want numbers by name. Copy the whole folder again.")
+    machine = document.get("made_on", {})
+    if not isinstance(machine, dict) or not all(
+        is_of(value, str) and is_of(key, str) for key, value in machine.items()
+    ):
+        raise ModelError(f"{file}: damaged: made_on: want texts by name. Copy the whole folder again.")
     return document
 
 

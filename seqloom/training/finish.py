@@ -21,7 +21,7 @@ from seqloom.models.weights import save_weights
 from seqloom.nn.adapter import merge_adapters
 from seqloom.runtime.answering import load_answering
 from seqloom.runtime.checkpoints import FOLDER, STATE, Checkpoint, list_checkpoints, open_checkpoint, step_name
-from seqloom.runtime.folder import WEIGHTS
+from seqloom.runtime.folder import WEIGHTS, read_facts
 from seqloom.runtime.folder_sizes import measure_folder
 from seqloom.runtime.gap_filler import GapFiller, with_a_gap
 from seqloom.runtime.run_facts import RunFacts, write_facts
@@ -73,7 +73,7 @@ def complete(
         tokens=state.tokens, seconds=round(seconds(), 1),
         weights=chosen.name, weights_sha256=hash_file(out / WEIGHTS),
         valid_loss=chosen.losses[chosen.name], valid_scores=state.valid_scores,
-        limits=limits, finished=True,
+        limits=limits, finished=True, made_on=read_facts(out).made_on,
     )  # fmt: skip
     write_card(out, config, facts, run.train, run.valid, chosen.scores.get(chosen.name))
     write_facts(out, facts)

@@ -46,7 +46,7 @@ from seqloom.training.run_parts import (
     make_validation,
     prepare_torch,
 )
-from seqloom.training.same_everywhere import refuse_differences, refuse_too_many
+from seqloom.training.same_everywhere import note_machine, refuse_differences, refuse_too_many
 from seqloom.training.signals import StopFlag, stop_requested
 from seqloom.training.speed import Speed, count_flops, matmul_speed
 from seqloom.training.state import seed_of
@@ -125,7 +125,9 @@ def start_model(run: Run, processes: OneProcess) -> tuple[nn.Module, Checkpoint 
         if checkpoint is None:
             start_at_frequencies(model, config, run.tokenizers, run.train)
         begin(model, out, config, run.tokenizers, checkpoint is None, tell)
-        write_facts(out, replace(known_facts(run, params), step=step, finished=False))
+        before = read_facts(out).made_on if checkpoint else None
+        machine = note_machine(before, run.device, tell)
+        write_facts(out, replace(known_facts(run, params), step=step, finished=False, made_on=machine))
     if step := processes.from_first(step):
         checkpoint = checkpoint or open_checkpoint(out / FOLDER / step_name(step))
     if not processes.first:

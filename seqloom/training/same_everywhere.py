@@ -1,6 +1,7 @@
 """What must be equal in all processes of a run, or their sums would round differently or mean different things.
 
-Each process describes itself; process 0 compares. A difference is refused with both values, before the first step.
+Each process describes itself; process 0 compares. A difference is refused with both values, before the first step. A
+run that continues on another machine is not refused: run.json records both, and the user is told.
 """
 
 import functools
@@ -17,9 +18,11 @@ from seqloom.data.corpus import CorpusSpec, parse_mix
 from seqloom.errors import UsageError
 from seqloom.files.durable import hash_file
 from seqloom.training.processes import OneProcess
+from seqloom.training.request import Tell
 from seqloom.training.run_parts import Run
 
 MOST_SHOWN = 3  # processes in a message
+THEN = ", then "  # between the machines of a run that moved
 
 
 def describe_process(run: Run) -> dict[str, str]:
@@ -27,14 +30,38 @@ def describe_process(run: Run) -> dict[str, str]:
     files = {Path(file).name: hash_file(Path(file))[:12] for spec in named_corpora(run) for file in spec.files}
     return {
         "code of seqloom": hash_of_code()[:12],
-        "torch": torch.__version__,
-        "kind of processor": f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}, {processor_name()}",
-        "device": torch.cuda.get_device_name() if run.device.type == "cuda" else run.device.type,
+        **describe_machine(run.device),
         "threads per process": str(torch.get_num_threads()),
         "precision": run.config.train.precision,
         "data": run.train.data_hash[:12],
         **{f"content of {name}": sha for name, sha in files.items()},
     }
+
+
+def describe_machine(device: torch.device) -> dict[str, str]:
+    """Describe what the rounding of sums depends on, beside the threads and the precision, which are settings."""
+    return {
+        "torch": torch.__version__,
+        "kind of processor": f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}, {processor_name()}",
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else device.type,
+    }
+
+
+def note_machine(before: dict[str, str] | None, device: torch.device, tell: Tell) -> dict[str, str]:
+    """Return what run.json says of the machine of a run that continues; tell the user what has changed."""
+    now = describe_machine(device)
+    last = {name: value.rpartition(THEN)[2] for name, value in (before or now).items()}
+    changed = {name: value for name, value in now.items() if value != last.get(name)}
+    if changed:
+        rows = "\n".join(
+            f"  {name}: {last.get(name, 'unknown')} before, {value} now" for name, value in changed.items()
+        )
+        tell(
+            f"this run began on another machine or with another torch:\n{rows}\nSums may be rounded otherwise here: "
+            "from now on, the weights may differ in their last bits from those of a run that stays on one machine."
+        )
+    joined = {name: f"{before[name]}{THEN}{value}" for name, value in changed.items() if before and name in before}
+    return now | (before or {}) | joined
 
 
 def named_corpora(run: Run) -> list[CorpusSpec]:

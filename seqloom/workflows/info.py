@@ -71,6 +71,7 @@ def render(folder: Path, about: About) -> str:
         "parameters": "" if facts.params is None else f"{facts.params:,}",
         "vocabulary": f"{config.text.tokenizer}, {'joint' if config.text.joint else 'one per side'}",
         "trained": describe_training(folder, about),
+        "trained on": "; ".join(f"{name} {value}" for name, value in (facts.made_on or {}).items()),
         "data": describe_data(facts),
         "weights": describe_weights(about),
         "measured": facts.measured or "",

@@ -198,6 +198,33 @@ def test_more_processes_than_parts_are_refused(start: Start, words_for: Any, tmp
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("words", [["ladder", "pairs.tsv"], ["translate", "model"], ["doctor", "pairs.tsv"]])
+def test_other_commands_are_refused_under_torchrun(words: list[str], start: Start) -> None:
+    refused = start(words, world=2)
+    assert refused["codes"] == [2, 2], refused["errors"]
+    assert f"{words[0]}: torchrun has started 2 processes" in refused["errors"]
+    assert ("--workers" in refused["errors"]) == (words[0] == "translate")
+    one = start([words[0], "--help"], environment={"RANK": "0", "WORLD_SIZE": "1"})
+    assert one["code"] == 0, one["errors"]
+
+
+def test_a_run_that_moves_to_another_machine_says_so(start: Start, words_for: Any, whole: Any, tmp_path: Path) -> None:
+    """Another processor, as far as the program can see: a notice, no refusal, and a record in run.json."""
+    run = tmp_path / "run"
+    stop = {"at": "seqloom.training.loop:Loop.update", "call": 5, "signal": signal.SIGINT}
+    assert start(words_for("rnn", run), **stop)["code"] == 130
+    began = json.loads((run / "run.json").read_text())["made_on"]
+    assert began.keys() == {"torch", "kind of processor", "device"}
+    moved = start(words_for("rnn", run), other="seqloom.training.same_everywhere:processor_name")
+    assert moved["code"] == 0, moved["errors"]
+    assert "this run began on another machine or with another torch:\n  kind of processor: " in moved["errors"]
+    assert "the weights may differ in their last bits" in moved["errors"]
+    ended = json.loads((run / "run.json").read_text())["made_on"]
+    assert ended["torch"] == began["torch"] and ended["kind of processor"].startswith(began["kind of processor"])
+    assert ended["kind of processor"].endswith(", other")
+    assert sha256(run) == sha256(whole("rnn"))  # it was the same machine after all
+
+
 def test_half_a_rank_environment_is_refused(start: Start, words_for: Any, tmp_path: Path) -> None:
     refused = start(words_for("rnn", tmp_path / "run"), environment={"RANK": "0"})
     assert refused["code"] == 2

@@ -88,7 +88,15 @@ def test_a_cut_weight_file_is_found(folder, size):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("params", "many"), ("params", None), ("step", 1.5), ("kept", True), ("data_hash", 7), ("finished", "no")],
+    [
+        ("params", "many"),
+        ("params", None),
+        ("step", 1.5),
+        ("kept", True),
+        ("data_hash", 7),
+        ("finished", "no"),
+        ("made_on", {"torch": 3}),
+    ],
 )
 def test_a_fact_of_the_wrong_kind_is_named(folder, name, value):
     write_facts(folder, **{name: value})
