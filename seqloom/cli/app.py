@@ -170,8 +170,8 @@ def refuse_several_processes(first: Sequence[str], environment: Mapping[str, str
         also = {"translate": " Its own option: --workers.", "score": " Its own option: --workers."}
         raise UsageError(
             f"{first[0]}: torchrun has started {size} processes (WORLD_SIZE={size}), and each would do all of this. "
-            f"Only `seqloom train` shares its work among them. Run `seqloom {first[0]}` without torchrun, or unset RANK "
-            f"and WORLD_SIZE.{also.get(first[0], '')}"
+            f"Only `seqloom train` shares its work among them. Run `seqloom {first[0]}` without torchrun, or unset "
+            f"RANK and WORLD_SIZE.{also.get(first[0], '')}"
         )
 
 

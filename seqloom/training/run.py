@@ -126,8 +126,8 @@ def start_model(run: Run, processes: OneProcess) -> tuple[nn.Module, Checkpoint 
             start_at_frequencies(model, config, run.tokenizers, run.train)
         begin(model, out, config, run.tokenizers, checkpoint is None, tell)
         before = read_facts(out).made_on if checkpoint else None
-        machine = note_machine(before, run.device, tell)
-        write_facts(out, replace(known_facts(run, params), step=step, finished=False, made_on=machine))
+        made_on = note_machine(before, run.device, tell)
+        write_facts(out, replace(known_facts(run, params), step=step, finished=False, made_on=made_on))
     if step := processes.from_first(step):
         checkpoint = checkpoint or open_checkpoint(out / FOLDER / step_name(step))
     if not processes.first:

@@ -1,7 +1,7 @@
 """What must be equal in all processes of a run, or their sums would round differently or mean different things.
 
 Each process describes itself; process 0 compares. A difference is refused with both values, before the first step. A
-run that continues on another machine is not refused: run.json records both, and the user is told.
+run that continues on another machine is not refused: run.json records both, and a notice says so.
 """
 
 import functools
