@@ -13,8 +13,6 @@ leftover, and two processes never write the same temporary file.
 import errno
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -81,6 +79,8 @@ def held(folder: Path) -> Iterator[None]:
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """Make a folder for files that are needed for a moment; those that dead processes left are deleted."""
+    import tempfile
+
     place = Path(tempfile.gettempdir())
     for entry in place.glob(f"{SCRATCH}*"):
         with suppress(OSError):  # of somebody else, or in use
@@ -98,7 +98,7 @@ def clear_away(leftover: Path) -> None:
         if not free:
             raise Busy(errno.EBUSY, "another process is writing it now", str(leftover))
         if leftover.is_dir() and not leftover.is_symlink():
-            shutil.rmtree(leftover, ignore_errors=True)
+            remove_tree(leftover)
         else:
             leftover.unlink(missing_ok=True)
 
@@ -136,8 +136,15 @@ def put_back(folder: Path) -> None:
 
 def undo(folder: Path, before: Path) -> None:
     """Replace a folder by the one before it; an empty one stands for none."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
     before.rename(folder) if any(before.iterdir()) else before.rmdir()
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder. The library, like `tempfile`, loads compressors first: 10 ms that only those who delete wait."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 OLD = {"replaced": bring_back, "before": put_back}
