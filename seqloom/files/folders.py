@@ -5,7 +5,7 @@ So a folder called NAME is always whole. The temporary ones and what a kill leav
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -110,24 +110,28 @@ def copy_files(folder: Path, into: Path, without: str = "") -> None:
 
 
 @contextmanager
-def linked_twin(folder: Path, without: str) -> Iterator[Path]:
-    """Make a temporary folder with the content of this one except one name, which can then be made again."""
+def linked_twin(folder: Path, without: Container[str]) -> Iterator[Path]:
+    """Make a temporary folder with the content of this one except these names, which can then be made again.
+
+    Each file gets a second name, because symbolic links that leave a model folder are refused (`reading`).
+    """
     with scratch_folder() as twin:
         for entry in folder.resolve().iterdir():
-            if entry.name != without:
-                link(entry, twin / entry.name)
+            if entry.name in without:
+                continue
+            if entry.is_dir():
+                shutil.copytree(entry, twin / entry.name, copy_function=second_name)
+            else:
+                second_name(entry, twin / entry.name)
         yield twin
 
 
-def link(entry: Path, place: Path) -> None:
-    """Link a file or folder, or copy it where links are not allowed (Windows) or lead to another disk.
-
-    A file gets a second name: symbolic links that leave a model folder are refused (`reading`).
-    """
+def second_name(file: str | Path, place: str | Path) -> None:
+    """Link a file, or copy it where links are not allowed or lead to another disk."""
     try:
-        place.symlink_to(entry, target_is_directory=True) if entry.is_dir() else place.hardlink_to(entry)
+        Path(place).hardlink_to(file)
     except OSError:
-        shutil.copytree(entry, place) if entry.is_dir() else shutil.copyfile(entry, place)
+        shutil.copyfile(file, place)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -67,11 +67,31 @@ def open_regular(file: Path, links: bool = False) -> Iterator[IO[bytes]]:
 
 def check_regular(file: Path, links: bool = False) -> None:
     """Refuse anything but a regular file, before a library opens it; and a link that leaves the file's folder."""
-    if not links and file.is_symlink():
-        folder = os.path.realpath(file.parent)
-        if os.path.commonpath((folder, os.path.realpath(file))) != folder:
-            raise Refused(file, "a link that leaves its folder; copy the file itself")
+    if not links and leaves(file, file.parent):
+        raise Refused(file, "a link that leaves its folder; copy the file itself")
     refuse_strange(file, file.stat().st_mode)
+
+
+def leaves(entry: Path, folder: Path) -> bool:
+    """Whether an entry is a link to something outside this folder."""
+    if not entry.is_symlink():
+        return False
+    real = os.path.realpath(folder)
+    return os.path.commonpath((real, os.path.realpath(entry))) != real
+
+
+def check_inner_folders(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder in a model folder, or in one of these, that is a link to elsewhere.
+
+    The files in it would be regular ones of somebody else.
+    """
+    for name in names:
+        found = [folder / name]
+        for place, inner, _ in os.walk(folder / name):
+            found += [Path(place) / each for each in inner]
+        for each in found:
+            if leaves(each, folder):
+                raise Refused(each, "a link that leaves the model folder; copy what it names")
 
 
 def refuse_strange(file: Path, mode: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from seqloom.config import FAMILIES, Config, build_config, read_toml
 from seqloom.errors import ModelError, UsageError, did_you_mean
 from seqloom.files.durable import hash_file
-from seqloom.files.reading import STATE, read_json
+from seqloom.files.reading import STATE, Refused, check_inner_folders, read_json
 from seqloom.runtime.bundled import NAMES, find_model
 from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
 from seqloom.runtime.checkpoints import list_checkpoints, newest_checkpoint, step_name
@@ -25,6 +25,7 @@ WEIGHTS = "model.safetensors"
 GOLDEN = "golden.json"  # a few held-out sources with the model's outputs
 MOST_GOLDEN = 100  # training writes five
 FREE_NUMBERS = 2**24  # of a table that a model computes: 64 MB
+PARTS = ("tokenizer", "engine", "store", CHECKPOINTS)  # folders in it
 WHAT_IT_IS = "A model is the folder that `seqloom train --out` wrote."
 
 
@@ -88,9 +89,12 @@ def read_config(path: Path) -> Config:
     if not file.is_file():
         raise ModelError(f"{path}: {why_no_model(path)} {WHAT_IT_IS}")
     try:
+        check_inner_folders(file.parent, PARTS)  # whoever reads a folder reads its settings first
         return build_config(read_toml(file, links=False), where=str(file))
     except UsageError as error:  # the same message, but here the folder is wrong and not the call
         raise ModelError(str(error)) from None
+    except Refused as error:
+        raise ModelError(f"{error.filename}: {error}.") from None
     except OSError as error:
         raise ModelError(f"{file}: cannot be read: {error.strerror}") from None
 

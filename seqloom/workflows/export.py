@@ -13,6 +13,7 @@ from seqloom.files.folders import check_new, copy_files, linked_twin, new_folder
 from seqloom.formats.check_engine import EngineOptions, Tell
 from seqloom.formats.registry import FORMATS, Format
 from seqloom.metrics.testset import Item
+from seqloom.runtime.checkpoints import FOLDER as CHECKPOINTS
 from seqloom.runtime.engine_folder import FOLDER, MANIFEST
 from seqloom.runtime.folder import RunFolder, check_hash, open_run
 
@@ -57,7 +58,7 @@ def write_engine(chosen: Format, run: RunFolder, options: EngineOptions, out: Pa
     assert chosen.make_engine is not None
     if out is None:
         return chosen.make_engine(run, options, tell)
-    with linked_twin(run.path, without=FOLDER) as twin:
+    with linked_twin(run.path, without=(FOLDER, CHECKPOINTS)) as twin:
         try:
             engine = chosen.make_engine(replace(run, path=twin), options, tell)
         except (UsageError, ModelError) as error:  # the same words about the folder that the user knows

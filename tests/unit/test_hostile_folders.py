@@ -126,6 +126,28 @@ def test_a_link_inside_the_folder_is_fine(folder, name):
     use(folder)
 
 
+@pytest.mark.parametrize("name", ["tokenizer", "store", "store/train", "checkpoints", "engine", "checkpoints/step-9"])
+def test_a_linked_folder_inside_is_refused(folder, tmp_path, name):
+    outside = tmp_path / "outside"
+    if (folder / name).exists():
+        (folder / name).rename(outside)
+    else:
+        outside.mkdir()
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(outside)
+    for read in (open_run, describe):
+        with pytest.raises(ModelError, match="a link that leaves the model folder") as refused:
+            read(folder)
+        assert str(refused.value).startswith(f"{folder / name}: ")
+
+
+def test_the_model_folder_itself_may_be_a_link(folder, tmp_path):
+    (tmp_path / "short").symlink_to(folder)
+    (folder / "tokenizer").rename(folder / "words")
+    (folder / "tokenizer").symlink_to("words")
+    use(tmp_path / "short")
+
+
 @pytest.mark.parametrize("content", BAD_JSON.values(), ids=BAD_JSON.keys())
 @pytest.mark.parametrize("name", JSON_FILES)
 def test_every_fault_of_json_is_a_sentence(folder, name, content):
@@ -301,7 +323,7 @@ def test_a_started_run_without_its_settings(folder, tiny_pairs, capsys):
 
 
 def test_a_twin_of_a_folder_can_be_opened(folder):
-    with linked_twin(folder, without="engine") as twin:
+    with linked_twin(folder, without=("engine", "checkpoints")) as twin:
         use(twin)
 
 
