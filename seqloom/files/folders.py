@@ -120,13 +120,13 @@ def linked_twin(folder: Path, without: Container[str]) -> Iterator[Path]:
             if entry.name in without:
                 continue
             if entry.is_dir():
-                shutil.copytree(entry, twin / entry.name, copy_function=second_name)
+                shutil.copytree(entry, twin / entry.name, copy_function=link)
             else:
-                second_name(entry, twin / entry.name)
+                link(entry, twin / entry.name)
         yield twin
 
 
-def second_name(file: str | Path, place: str | Path) -> None:
+def link(file: str | Path, place: str | Path) -> None:
     """Link a file, or copy it where links are not allowed or lead to another disk."""
     try:
         Path(place).hardlink_to(file)
