@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch.onnx import ONNXProgram
 
 Array = NDArray[Any]
-GATED = ("LSTM", "GRU")
+LAYERS = ("LSTM", "GRU", "RNN")  # operators that are a recurrent layer over time
 VIEWS = ("Unsqueeze", "Identity")  # operators that make a view: a recording may be one of the value itself
 WHOLE = np.iinfo(np.int32)  # an ONNX graph spells "to the end" with larger numbers
 
@@ -50,7 +50,7 @@ def graph_as_json(program: "ONNXProgram", arrays: Arrays) -> dict[str, Any]:
     recorded = {
         value.name.removeprefix(RECORDED): value_behind(value)
         for value in graph.outputs
-        if value.name.startswith(RECORDED) and ".state." not in value.name  # states are outputs anyway
+        if value.name.startswith(RECORDED) and not value.name.endswith(".state.cell")  # nothing draws them
     }
     outputs = [value.name for value in graph.outputs if not value.name.startswith(RECORDED)]
     nodes = needed([as_list(node, arrays) for node in graph], {*outputs, *recorded.values()})
@@ -69,9 +69,9 @@ def graph_as_json(program: "ONNXProgram", arrays: Arrays) -> dict[str, Any]:
 
 
 def name_cells(nodes: list[list[Any]]) -> dict[str, list[str]]:
-    """Name the cells of each recurrent layer with gates as a trace does; only an encoder has such nodes, in order."""
+    """Name the cells of each recurrent layer as a trace does; only an encoder has such nodes, in order."""
     directions = {name: both for both, name in DIRECTIONS.items()}
-    layers = [(outputs[0], given) for operator, _, outputs, given in nodes if operator in GATED]
+    layers = [(outputs[0], given) for operator, _, outputs, given in nodes if operator in LAYERS]
     return {
         output: [f"encoder.{direction}.{depth}" for direction in directions[given["direction"]]]
         for depth, (output, given) in enumerate(layers)

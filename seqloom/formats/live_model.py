@@ -7,7 +7,11 @@ seqloom/explain/live run them.
 import importlib.util
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from seqloom.config import SHAPES, TASKS
 from seqloom.decode.options import SearchRequest
@@ -28,8 +32,20 @@ MOST_IN_16_BITS = 4_000_000  # larger models are written in 8 bits, so that the 
 KINDS = ("bpe", "unigram", "char", "word")  # the tokenizers that the page can apply to a text
 
 
-def live_model(run: RunFolder, bits: Bits | None = None) -> dict[str, Any]:
-    """Return the document of a model; 16-bit weights for a small model, 8-bit weights for a larger one."""
+class Axes(Protocol):
+    """The axes on which states are drawn, and their origin (inside/basis.py)."""
+
+    @property
+    def mean(self) -> NDArray[np.float32]: ...
+    @property
+    def axes(self) -> NDArray[np.float32]: ...
+
+
+def live_model(run: RunFolder, bits: Bits | None = None, bases: Mapping[str, Axes] | None = None) -> dict[str, Any]:
+    """Return the document of a model; 16-bit weights for a small model, 8-bit weights for a larger one.
+
+    `bases`: the axes of the states of encoder and decoder, so that the page can draw those of another text.
+    """
     check_live(run)
     parameters = count_parameters(run)
     bits = bits or (16 if parameters <= MOST_IN_16_BITS else 8)
@@ -41,6 +57,9 @@ def live_model(run: RunFolder, bits: Bits | None = None) -> dict[str, Any]:
         **graphs_and_weights(run, load_model(run), bits),
         **rules(run),
         "tokenizers": pack_json(tokenizers(run)),
+        "bases": pack_json(
+            {name: {"mean": basis.mean.tolist(), "axes": basis.axes.tolist()} for name, basis in (bases or {}).items()}
+        ),
     }
 
 

@@ -8,8 +8,9 @@ names the parts of its tuples (`key_parts`, `state_parts`). Other values become 
 per row, and the missing past before the first word a tensor of length 0. To find out which axes grow with the source
 and with the past, the model is run at two lengths.
 
-Both functions can also return what a `Trace` records (attention weights, gates), after everything else. Such graphs
-compute attention by explicit products, because a fused kernel does not return the weights.
+Both functions can also return what a `Trace` records (attention weights, gates, states), after everything else; the
+step then ends with the vector that the next token is predicted from. Such graphs compute attention by explicit
+products, because a fused kernel does not return the weights.
 """
 
 from collections.abc import Iterator, Sequence
@@ -111,6 +112,9 @@ class EncoderGraph(nn.Module):
         return memory.annotations.new_zeros([free[axis] if isinstance(axis, str) else axis for axis in self.axes[name]])
 
 
+HIDDEN = "decoder.hidden"  # the name of the vector that the next token is predicted from, among the recordings
+
+
 class StepGraph(nn.Module):
     """The last token of each row, the tensors of memory and state -> log p of the next token, the next state."""
 
@@ -124,7 +128,8 @@ class StepGraph(nn.Module):
         trace = Trace() if self.recorded else None
         hidden, state = self.model.step(token[:, None], state, memory, trace)
         log_probs = self.model.project(hidden[:, 0]).log_softmax(-1)
-        return log_probs, *state_tensors(self.model, state).values(), *last_recordings(trace, self.recorded)
+        found = [log_probs, *state_tensors(self.model, state).values(), *last_recordings(trace, self.recorded)]
+        return *found, *([hidden[:, 0]] if self.recorded else [])
 
 
 def last_recordings(trace: Trace | None, names: Sequence[str]) -> Iterator[Tensor]:

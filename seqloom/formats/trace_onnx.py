@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.onnx import ONNXProgram
 
-from seqloom.formats.onnx_contract import Axes, EncoderGraph, Example, StepGraph, recordings
+from seqloom.formats.onnx_contract import HIDDEN, Axes, EncoderGraph, Example, StepGraph, recordings
 from seqloom.models.api import Seq2Seq, each_leaf
 from seqloom.nn.onnx_layer import use_operators
 from seqloom.nn.positions import reach
@@ -45,7 +45,12 @@ def trace_graphs(model: Seq2Seq, places: int, recording: bool = False) -> tuple[
         (example.token, list(tensors.values())),
         (free(("rows",)), [free(axes[name]) for name in tensors]),
         ["token", *tensors],
-        ["log_probs", *(f"next_{name}" for name in states), *(f"{RECORDED}{name}" for name in of_step)],
+        [
+            "log_probs",
+            *(f"next_{name}" for name in states),
+            *(f"{RECORDED}{name}" for name in of_step),
+            *([f"{RECORDED}{HIDDEN}"] if of_step else []),
+        ],
     )
     return encoder, step
 

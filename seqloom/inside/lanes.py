@@ -12,6 +12,7 @@ import seqloom
 from seqloom.errors import UsageError
 from seqloom.explain.document import Choice, Explained, Lane, Step
 from seqloom.files.durable import hash_file
+from seqloom.inside.basis import Basis
 from seqloom.inside.edits import Edit
 from seqloom.inside.prepare import prepare
 from seqloom.inside.samples import samples_of
@@ -35,20 +36,23 @@ def explain(
     strict: bool = True,
     prefix: Sequence[int] = (),
     edits: Sequence[Edit] = (),
+    bases: dict[str, Basis] | None = None,
 ) -> Explained:
     """The document of these models on one text, one lane per model.
 
     `views`: names of VIEWS; None = every view that a model has. `sentences`: other texts, which the views of heads and
     states measure; None = the held-out texts in the model's folder. `strict`: a view that none of the models has is
     an error; otherwise it is left out. `prefix`: ids that the outputs must begin with. `edits`: changes by hand.
+    `bases`: a dictionary that is to hold the axes on which states are drawn, by their hash.
     """
     asked = None if views is None else check_views(views)
     if top < 1:
         raise UsageError(f"top = {top}: want at least 1 alternative per step")
     found = []
+    bases = {} if bases is None else bases
     for model in models:
         subject = prepare(model, text, target, reference, prefix=prefix, edits=edits)
-        options = Options(top, sentences, cache(partial(samples_of, model, sentences)))
+        options = Options(top, sentences, cache(partial(samples_of, model, sentences)), bases)
         found.append(lane_of(subject, options, VIEWS if asked is None else asked))
     shown = {view for lane, _ in found for view in lane.views()}
     if strict and asked is not None:

@@ -50,6 +50,7 @@ def states(subject: Subject, options: Options) -> Parts:
     known = hash_file(weights) if weights is not None and weights.is_file() else ""
     widths = {name: part.shape[1] for name, part in own.items()}
     bases = kept_or_fitted(subject.folder, known, options.sentences, widths, make)
+    options.bases.update({basis.hash: basis for basis in bases.values()})
     return Parts(paths=[path_of(name, part, bases[name]) for name, part in own.items()], notes=notes)
 
 

@@ -22,6 +22,7 @@ from seqloom.config import TASKS, Config
 from seqloom.decode.options import SearchRequest
 from seqloom.decode.score import log_softmax
 from seqloom.explain.document import Agreement, Beam, Decay, Heads, Map, Path, Reading, Side
+from seqloom.inside.basis import Basis
 from seqloom.models.api import LanguageModel, Reader, Seq2Seq
 from seqloom.nn.trace import Trace
 from seqloom.text.sides import Tokenizers
@@ -140,6 +141,7 @@ class Options:
         None  # texts that heads and the axes of states are measured on; None = the model's
     )
     samples: Callable[[], Sequence[Subject]] = tuple  # these texts, as subjects
+    bases: dict[str, Basis] = field(default_factory=dict)  # the view of states puts its axes here, by their hash
 
 
 @dataclass

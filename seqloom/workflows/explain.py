@@ -14,6 +14,7 @@ from seqloom.explain.picture import need_matplotlib, picture
 from seqloom.explain.terminal import render
 from seqloom.files.durable import replace_file
 from seqloom.formats.live_model import check_live, live_model
+from seqloom.inside.basis import Basis
 from seqloom.inside.curves import training_curves
 from seqloom.inside.lanes import explain as explain_text
 from seqloom.inside.states import map_phrases
@@ -67,6 +68,7 @@ def explain(
     elif text is None:
         raise UsageError(f"explain {folders[0]}: give the text that the model reads, in quotes")
     else:
+        bases: dict[str, Basis] = {}
         others = read_sentences(sentences) if sentences is not None else None
         document = explain_text(
             load(folders, threads, notice),
@@ -76,9 +78,13 @@ def explain(
             views=views or (None if out is not None else IN_THE_TERMINAL),
             sentences=others,
             strict=bool(views),
+            bases=bases,
         )
+        if live:
+            axes = [{path.name: bases[path.basis] for path in lane.paths} for lane in document.lanes]
+            models = [live_model(open_run(folder), bases=own) for folder, own in zip(folders, axes, strict=True)]
     if out is not None and live:
-        replace_file(out, page(document, [live_model(open_run(folder)) for folder in folders]).encode())
+        replace_file(out, page(document, models).encode())
     elif out is not None:
         if out.suffix.lower() in PICTURES and not views and len(document.views()) > 1:
             shown, *others = document.views()

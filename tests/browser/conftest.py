@@ -3,7 +3,7 @@
 import importlib.util
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +68,14 @@ def page(browser: Any, server: Any) -> Iterator[Any]:
     assert not opened.complaints, opened.complaints
     assert all(url.startswith(server.address) for url in opened.requests), "nothing comes from elsewhere"
     context.close()
+
+
+@pytest.fixture
+def legible() -> Callable[[Any, str], None]:
+    """legible(page, "main"): everything there can be read, and the page does not scroll sideways."""
+
+    def check(opened: Any, place: str) -> None:
+        assert opened.evaluate((Path(__file__).parent / "faint.js").read_text("utf-8"), place) == []
+        assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    return check

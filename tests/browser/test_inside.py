@@ -1,6 +1,7 @@
 """Look inside on the page of the server: the views of the translated text, and what-ifs that the server computes."""
 
 import time
+from urllib.parse import quote
 
 import pytest
 
@@ -188,3 +189,20 @@ def test_attention_and_gates_are_set_by_keyboard_alone_and_the_cursor_stays(insi
         )
         place = inside.evaluate("[document.activeElement.className, document.activeElement.dataset.cursor]")
         assert place == ["cells", "1,0" if view == "attention" else "0,1"]
+
+
+def test_sixty_tokens_from_right_to_left_in_the_dark_on_a_narrow_screen(page, server, legible):
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 400, "height": 800})
+    text = quote("הילד קרא ספר ישן " + "הילד קרא ספר")
+    page.goto(f"{server.address}/inside?q={text}&source=en&target=de")
+    page.wait_for_selector("#what-if")
+    page.click("#what-if [aria-label='Delete ישן']")
+    wait_until_said(page)
+    chips = page.locator(".line.source .chip")
+    assert chips.count() > 40
+    assert chips.nth(0).bounding_box()["x"] > chips.nth(1).bounding_box()["x"]
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 21, 28)"
+    legible(page, "body")
+    page.click("#theme")
+    legible(page, "body")

@@ -21,7 +21,7 @@ from seqloom.text.vocabulary import EOS
 
 pytest.importorskip("onnxscript", reason="the extra `onnx` is not installed")
 SMALL = (
-    "model.width=24 model.heads=4 model.ffn_size=16 model.layers=1 data.max_tokens=30 text.tokenizer=char decode.beam=3"
+    "model.width=24 model.heads=4 model.ffn_size=16 model.layers=1 data.max_tokens=60 text.tokenizer=char decode.beam=3"
 )
 KINDS = {
     "rnn": "model.kind=rnn model.cell=gru model.attention=additive model.bidirectional=true",
@@ -202,6 +202,29 @@ def test_heads_are_switched_off_and_gates_are_held(opened, made):
     assert opened.inner_text(".facts") != before
     opened.get_by_role("button", name="Undo").click()
     assert opened.inner_text(".facts") == before
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_sixty_tokens_from_right_to_left_on_a_narrow_screen(browser, made, legible, theme):
+    """The page follows an edit in the dark and in the light, and stays as wide as a telephone."""
+    context = browser.new_context(viewport={"width": 400, "height": 800}, color_scheme=theme, offline=True)
+    tab = context.new_page()
+    tab.goto(made[1].as_uri())
+    tab.wait_for_selector("#what-if")
+    text = "הילד קרא ספר ישן " * 2  # two bytes per letter, each a token
+    tab.fill("input.whole", text.strip())
+    tab.press("input.whole", "Enter")
+    tab.wait_for_function("document.querySelectorAll('.line.source .chip').length > 50")
+    chips = tab.locator(".line.source .chip")
+    assert 50 < chips.count() <= 61
+    assert chips.nth(0).bounding_box()["x"] > chips.nth(1).bounding_box()["x"]
+    assert tab.evaluate("getComputedStyle(document.querySelector('input.whole')).direction") == "rtl"
+    background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == {"light": "rgb(246, 245, 241)", "dark": "rgb(20, 21, 28)"}[theme]
+    legible(tab, "main")
+    scroll = tab.locator("#view-attention .scroll").first
+    assert scroll.evaluate("one => one.scrollWidth > one.clientWidth"), "the picture scrolls inside its card"
+    context.close()
 
 
 def test_an_edit_answers_soon(opened):

@@ -16,13 +16,16 @@ from seqloom.config import dump_config, load_config
 from seqloom.decode.search import search
 from seqloom.errors import UsageError
 from seqloom.explain.document import Explained
+from seqloom.formats.live_weights import pack_json
 from seqloom.inside.edits import set_gate
+from seqloom.inside.lanes import explain
 from seqloom.inside.what_if import EditedModel
 from seqloom.models.build import build_model
 from seqloom.models.traced_attention import read_attention
 from seqloom.models.weights import save_weights
 from seqloom.nn.loss import cross_entropy
 from seqloom.nn.trace import Trace
+from seqloom.runtime.answering import load_answering
 from seqloom.runtime.folder import load_model, open_run
 from seqloom.text.learn import learn_tokenizer
 from seqloom.text.sides import Tokenizers
@@ -39,7 +42,9 @@ const { LiveModel } = await import(`${scripts}/model.js`);
 const { laneOf } = await import(`${scripts}/lane.js`);
 const model = await LiveModel.load(JSON.parse(readFileSync(document, "utf-8")));
 const known = { model: "run", task: "translate", family: "any", provenance: {} };
-const before = { ...known, maps: [], heads: null, paths: [], lens: [] };
+const path = { basis: "", explained: [], fitted_on: 1, points: [] };
+const paths = [["encoder", "source"], ["decoder", "target"]].map(([name, axis]) => ({ ...path, name, axis }));
+const before = { ...known, maps: [], heads: null, paths, lens: [] };
 const lanes = JSON.parse(readFileSync(asked, "utf-8")).map((what) => laneOf(model, what, before));
 console.log(JSON.stringify({ kind: "explain", version: 2, lanes }));
 """
@@ -124,11 +129,22 @@ def make_case(folder, settings, bits=16, steps=150):
     save_weights(model, run / "model.safetensors")
     jaxtyping.config.update("jaxtyping_disable", True)  # while a graph is traced lengths are symbols
     try:
-        made = live.live_model(open_run(run), bits)
+        made = live.live_model(open_run(run), bits, axes_of(run))
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
     (folder / "live.json").write_text(json.dumps(made, allow_nan=False), "utf-8")
     return Case(run, folder / "live.json")
+
+
+def explained(run, text, **options):
+    """The states as `explain` has them, on axes that were fitted on other words."""
+    model = load_answering([run], 1)
+    return explain([model], text, views=["states"], sentences=some_words(20, -9), **options).lanes[0]
+
+
+def axes_of(run):
+    bases = {}
+    return {path.name: bases[path.basis] for path in explained(run, "abc", bases=bases).paths}
 
 
 @pytest.fixture(
@@ -239,6 +255,29 @@ def test_steps_and_maps_are_the_models(case):
         assert {each.name for each in lane.maps} == set(recorded)
         for each in lane.maps:
             np.testing.assert_allclose(each.values, recorded[each.name], atol=6e-3, err_msg=each.name)
+
+
+def test_states_follow_the_text(case):
+    """The points of another text on the axes of the page are those of `explain` for that text."""
+    words = some_words(3, -10)
+    for word, lane in zip(words, case.ask([{"text": word, "beam": 1} for word in words]), strict=True):
+        target = open_run(case.folder).tokenizers.target.decode(written(lane)[:-1])
+        expected = explained(case.folder, word, target=target).paths
+        assert [path.name for path in lane.paths] == [path.name for path in expected] == ["encoder", "decoder"]
+        for path, torchs in zip(lane.paths, expected, strict=True):
+            size = np.abs(torchs.points).max()
+            np.testing.assert_allclose(path.points, torchs.points, atol=0.01 * size, err_msg=path.name)
+    (without,) = replace(case, document=without_axes(case)).ask([{"text": "abc"}])
+    assert not without.paths and any(
+        note.startswith("states: this page shows it for the orig") for note in without.notes
+    )
+
+
+def without_axes(case):
+    document = json.loads(case.document.read_text("utf-8")) | {"bases": pack_json({})}
+    file = case.document.with_name("without_axes.json")
+    file.write_text(json.dumps(document), "utf-8")
+    return file
 
 
 def test_a_head_that_is_switched_off_adds_nothing(case):

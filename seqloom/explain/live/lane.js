@@ -1,6 +1,7 @@
 // The answer of a live model as a lane of the explain document (seqloom/explain/document.py), which every view can draw.
 import { hasHeads } from "./changes.js";
 import { topChoices } from "./search.js";
+import { pathsOf } from "./states.js";
 
 const TOP = 5;
 const LEAST = 1e-30; // probabilities below this add nothing to an entropy
@@ -14,7 +15,7 @@ export function laneOf(model, what, before) {
     ...before, reference: null, score: best ? best.score : null, forced: false, decay: [], agreement: [], paths: [], lens: [],
     source: { text, tokens: source.map((id) => token(model.source, id)) },
     target: { text: "", tokens: [] }, steps: [], answers: [""], maps: [], beam: null,
-    notes: [...notes, ...gone(before)],
+    notes: [...notes, ...gone(model, before)],
   };
   if (!best) return lane;
   const written = best.path.map((step) => step.token);
@@ -25,14 +26,15 @@ export function laneOf(model, what, before) {
     answers: [answer],
     steps: best.path.map((step) => stepOf(model, step)),
     maps: [...mapsOf(model, memory, best.path, source.length, before.maps), ...before.maps.filter((map) => SAME.has(map.view))],
+    paths: pathsOf(model, memory, best.path, before.paths),
     beam: treeOf(model, nodes, beam),
   };
 }
 
 // Views that need gradients or other texts are drawn for the original text only; the page says so.
-function gone(before) {
+function gone(model, before) {
   const names = new Set(before.maps.filter((map) => !LIVE.has(map.view) && !SAME.has(map.view)).map((map) => map.view));
-  if (before.paths.length) names.add("states");
+  if (before.paths.some((path) => !model.bases[path.name])) names.add("states");
   if (before.lens.length) names.add("lens");
   return [...names].map((name) => `${name}: this page shows it for the original text only; undo the changes to see it`);
 }
@@ -40,6 +42,7 @@ function gone(before) {
 const LIVE = new Set(["attention", "self", "gates"]);
 const SAME = new Set(["positions"]); // the same for every text
 const GATE = /\.gate\./;
+const STATE = /\.state\./;
 const token = (tokenizer, id) => ({ id, piece: tokenizer.pieces[id], span: null });
 const choice = (model, id, logProb) => ({ id, piece: model.target.pieces[id], log_prob: logProb });
 
@@ -64,6 +67,7 @@ function mapsOf(model, memory, path, sourceLength, before) {
     maps.push(mapOf("decoder.attention", "attention", ["target", "source"], [path.length, sourceLength], rows));
   }
   for (const [name, value] of recordedIn(model.encoder, before)) {
+    if (STATE.test(name)) continue; // drawn as paths
     const { shape, data } = memory.get(value);
     if (GATE.test(name)) maps.push(mapOf(name, "gates", ["source", "unit"], [shape[0], shape.at(-1)], [data]));
     else maps.push(mapOf(name, "self", ["head", "source", "source"], shape.slice(1), [data]));

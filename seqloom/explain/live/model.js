@@ -10,11 +10,12 @@ const VERSION = 1;
 export class LiveModel {
   static async load(described) {
     if (described.version !== VERSION) throw new Error(`a live model of version ${described.version}; this page reads ${VERSION}`);
-    return new LiveModel(described, await readArrays(described.weights), await readJson(described.tokenizers));
+    return new LiveModel(described, await readArrays(described.weights), await readJson(described.tokenizers), await readJson(described.bases));
   }
 
-  constructor(described, arrays, { source, target }) {
+  constructor(described, arrays, { source, target }, bases) {
     this.about = described;
+    this.bases = bases; // the axes of the states, by the name of their path
     this.ids = described.ids;
     this.encoder = new Graph(described.encoder, arrays);
     this.step = new Graph(described.step, arrays);

@@ -49,9 +49,12 @@ const CELLS = {
 // The names of the gates of these cells, which are named by direction: encoder.forward.0.gate.update.
 export const gateNames = (operator, cells) => cells.flatMap((cell) => CELLS[operator].gates.filter(Boolean).map((gate) => `${cell}.gate.${gate}`));
 
+// The hidden states of these cells: encoder.forward.0.state.hidden.
+export const stateNames = (cells) => cells.map((cell) => `${cell}.state.hidden`);
+
 // X (T,B,E), W (directions, gates H, E), R (directions, gates H, H), bias (directions, 2 gates H), lengths (B).
 // watch: {cells, changes, record}: the name of the cell of each direction; a function (gate, position) by the name of a
-// gate, which may change its numbers; record(name, tensor) gets every gate (T,B,H).
+// gate, which may change its numbers; record(name, tensor) gets every gate and state (T,B,H).
 export function recurrent(name, [X, W, R, bias, lengths], attributes, watch = { cells: [] }) {
   const cell = CELLS[name];
   const [T, B, E] = X.shape;
@@ -88,6 +91,7 @@ export function recurrent(name, [X, W, R, bias, lengths], attributes, watch = { 
         outputs.data.set(h, ((t * directions + d) * B + b) * H);
       }
     }
+    if (watch.cells[d]) watch.record(...stateNames([watch.cells[d]]), part(outputs.data, T, directions * B * H, d * B * H, B * H, [T, B, H]));
     names.forEach((gate, at) => watch.record(gate, part(projected, T * B, G, at * H, H, [T, B, H])));
   }
   return name === "LSTM" ? [outputs, last.h, last.c] : [outputs, last.h];
