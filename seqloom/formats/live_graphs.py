@@ -50,7 +50,7 @@ def graph_as_json(program: "ONNXProgram", arrays: Arrays) -> dict[str, Any]:
     recorded = {
         value.name.removeprefix(RECORDED): value_behind(value)
         for value in graph.outputs
-        if value.name.startswith(RECORDED) and not value.name.endswith(".state.cell")  # nothing draws them
+        if value.name.startswith(RECORDED)
     }
     outputs = [value.name for value in graph.outputs if not value.name.startswith(RECORDED)]
     nodes = needed([as_list(node, arrays) for node in graph], {*outputs, *recorded.values()})

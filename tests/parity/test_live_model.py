@@ -249,12 +249,15 @@ def test_steps_and_maps_are_the_models(case):
             assert step.entropy == pytest.approx(float(-(expected.exp() * expected).sum()), abs=0.02)
             assert [choice.id for choice in step.top[:1]] == [token] and len(step.top) == 5
         pooled = read_attention(trace)
-        recorded = {name: torch.cat(trace[name], -2)[0].numpy() for name in trace.names() if ".state." not in name}
+        recorded = {name: torch.cat(trace[name], -2)[0].numpy() for name in trace.names()}
+        if not any(".gate." in name for name in recorded):  # a plain cell has no view of gates
+            recorded = {name: values for name, values in recorded.items() if ".state." not in name}
         if pooled is not None:
             recorded["decoder.attention"] = pooled[0].numpy()
         assert {each.name for each in lane.maps} == set(recorded)
         for each in lane.maps:
-            np.testing.assert_allclose(each.values, recorded[each.name], atol=6e-3, err_msg=each.name)
+            size = max(1, np.abs(recorded[each.name]).max())  # a cell of an LSTM may be large
+            np.testing.assert_allclose(each.values, recorded[each.name], atol=6e-3 * size, err_msg=each.name)
 
 
 def test_states_follow_the_text(case):

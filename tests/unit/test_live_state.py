@@ -139,10 +139,10 @@ def test_views_of_the_original_text_are_named_and_dropped(tmp_path):
     found = run(
         tmp_path,
         f"""const {{ laneOf }} = await import("{SCRIPTS}/lane.js");
-        const model = {{ find: () => ({{ source: [], hypotheses: [], nodes: [], notes: ["cut"], beam: 1 }}) }};
+        const model = {{ bases: {{}}, find: () => ({{ source: [], hypotheses: [], nodes: [], notes: ["cut"], beam: 1 }}) }};
         const maps = ["attention", "gradients", "gradients", "positions", "gates"].map((view) => ({{ view }}));
         const known = {{ model: "x", score: 3, reference: "r" }};
-        const before = {{ ...known, maps, paths: [1], lens: [1], decay: [1], agreement: [1] }};
+        const before = {{ ...known, maps, paths: [{{ name: "encoder" }}], lens: [1], decay: [1], agreement: [1] }};
         console.log(JSON.stringify(laneOf(model, {{ text: "" }}, before)));""",
     )
     assert [note.partition(":")[0] for note in found["notes"]] == ["cut", "gradients", "states", "lens"]

@@ -16,7 +16,7 @@ export class Graph {
       const attributes = given.value?.array === undefined ? given : { ...given, value: arrays[given.value.array] };
       const cells = described.cells[outputs[0]] ?? [];
       const node = { run: OPERATORS[operator], inputs, outputs, attributes, cells };
-      for (const name of cells.length ? [...gateNames(operator, cells), ...stateNames(cells)] : []) this.recorded[name] = name;
+      for (const name of cells.length ? [...gateNames(operator, cells), ...stateNames(operator, cells)] : []) this.recorded[name] = name;
       if (inputs.every((name) => this.constants.has(name))) compute(node, this.constants);
       else this.nodes.push(node);
     }

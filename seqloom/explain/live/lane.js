@@ -41,8 +41,9 @@ function gone(model, before) {
 
 const LIVE = new Set(["attention", "self", "gates"]);
 const SAME = new Set(["positions"]); // the same for every text
-const GATE = /\.gate\./;
+const GATE = /\.(gate|state)\./;
 const STATE = /\.state\./;
+const hasGates = (model) => model.recorded.some((name) => name.includes(".gate."));
 const token = (tokenizer, id) => ({ id, piece: tokenizer.pieces[id], span: null });
 const choice = (model, id, logProb) => ({ id, piece: model.target.pieces[id], log_prob: logProb });
 
@@ -66,13 +67,13 @@ function mapsOf(model, memory, path, sourceLength, before) {
     const rows = path.map((step) => step.attention);
     maps.push(mapOf("decoder.attention", "attention", ["target", "source"], [path.length, sourceLength], rows));
   }
-  for (const [name, value] of recordedIn(model.encoder, before)) {
-    if (STATE.test(name)) continue; // drawn as paths
+  const kept = ([name]) => !STATE.test(name) || hasGates(model); // a plain cell has no view of gates
+  for (const [name, value] of recordedIn(model.encoder, before).filter(kept)) {
     const { shape, data } = memory.get(value);
     if (GATE.test(name)) maps.push(mapOf(name, "gates", ["source", "unit"], [shape[0], shape.at(-1)], [data]));
     else maps.push(mapOf(name, "self", ["head", "source", "source"], shape.slice(1), [data]));
   }
-  for (const [name, value] of recordedIn(model.step, before)) {
+  for (const [name, value] of recordedIn(model.step, before).filter(kept)) {
     const seen = path.map(({ made, row }) => ({ x: made.get(value), row }));
     if (GATE.test(name)) maps.push(gateMap(name, seen));
     else if (hasHeads(name)) maps.push(headsMap(name, seen, sourceLength));

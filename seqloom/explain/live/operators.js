@@ -185,7 +185,7 @@ export const OPERATORS = {
   ReduceSum: ([x, axes], { keepdims = 1 }) => reduce(x, numbers(axes), keepdims, 0, sum),
   Relu: ([x]) => each(x, (value) => (value > 0 ? value : 0)),
   Reshape: ([x, shape], { allowzero }) => reshape(x, numbers(shape), allowzero),
-  RNN: (inputs, attributes) => recurrent("RNN", inputs, attributes),
+  RNN: (inputs, attributes, _, watch) => recurrent("RNN", inputs, attributes, watch),
   Shape: ([x], { start = 0, end }) => {
     const shape = x.shape.slice(start, end);
     return tensor([shape.length], Int32Array.from(shape));

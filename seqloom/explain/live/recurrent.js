@@ -49,8 +49,8 @@ const CELLS = {
 // The names of the gates of these cells, which are named by direction: encoder.forward.0.gate.update.
 export const gateNames = (operator, cells) => cells.flatMap((cell) => CELLS[operator].gates.filter(Boolean).map((gate) => `${cell}.gate.${gate}`));
 
-// The hidden states of these cells: encoder.forward.0.state.hidden.
-export const stateNames = (cells) => cells.map((cell) => `${cell}.state.hidden`);
+// The states of these cells: encoder.forward.0.state.hidden, and of an LSTM the cell.
+export const stateNames = (operator, cells) => cells.flatMap((cell) => (operator === "LSTM" ? ["hidden", "cell"] : ["hidden"]).map((state) => `${cell}.state.${state}`));
 
 // X (T,B,E), W (directions, gates H, E), R (directions, gates H, H), bias (directions, 2 gates H), lengths (B).
 // watch: {cells, changes, record}: the name of the cell of each direction; a function (gate, position) by the name of a
@@ -61,7 +61,7 @@ export function recurrent(name, [X, W, R, bias, lengths], attributes, watch = { 
   const H = attributes.hidden_size;
   const G = cell.gates.length * H;
   const directions = W.shape[0];
-  const outputs = zeros([T, directions, B, H]);
+  const outputs = zeros([T, directions, B, H]), contents = zeros([T, directions, B, H]);
   const last = { h: zeros([directions, B, H]), c: zeros([directions, B, H]) };
   for (let d = 0; d < directions; d++) {
     const backwards = attributes.direction === "reverse" || d === 1;
@@ -89,9 +89,11 @@ export function recurrent(name, [X, W, R, bias, lengths], attributes, watch = { 
           settle: (from, to) => changes.slice(from, to).forEach((change, at) => change?.(tensor([H], x.subarray((from + at) * H, (from + at + 1) * H)), t)),
         });
         outputs.data.set(h, ((t * directions + d) * B + b) * H);
+        contents.data.set(c, ((t * directions + d) * B + b) * H);
       }
     }
-    if (watch.cells[d]) watch.record(...stateNames([watch.cells[d]]), part(outputs.data, T, directions * B * H, d * B * H, B * H, [T, B, H]));
+    for (const [at, state] of (watch.cells[d] ? stateNames(name, [watch.cells[d]]) : []).entries())
+      watch.record(state, part([outputs, contents][at].data, T, directions * B * H, d * B * H, B * H, [T, B, H]));
     names.forEach((gate, at) => watch.record(gate, part(projected, T * B, G, at * H, H, [T, B, H])));
   }
   return name === "LSTM" ? [outputs, last.h, last.c] : [outputs, last.h];

@@ -4,7 +4,7 @@ import { make, readout, shape, short, tableOf } from "./elements.js";
 import { line } from "./colours.js";
 import { keepTextSize } from "./text_size.js";
 
-const WIDE = 560, HIGH = 400, EDGE = 36;
+const WIDE = 560, HIGH = 400, EDGE = 36, LONGEST = 36;
 
 // points: [{x, y, text, label, side, index, colour}]; joined: draw the path from one to the next.
 export function scatter({ title, points, axes, joined, lane, selection }) {
@@ -12,19 +12,23 @@ export function scatter({ title, points, axes, joined, lane, selection }) {
   const [left, right] = span((point) => point.x), [low, high] = span((point) => point.y);
   const x = (value) => EDGE + (right > left ? (value - left) / (right - left) : 0.5) * (WIDE - 2 * EDGE);
   const y = (value) => HIGH - EDGE - (high > low ? (value - low) / (high - low) : 0.5) * (HIGH - 2 * EDGE);
-  const turned = (place) => place > WIDE * 0.66;  // labels of points on the right go to the left of them
   const said = readout("");
   const dots = points.map((point, at) => shape("g", { class: "dot", "data-at": at },
     shape("circle", { cx: x(point.x), cy: y(point.y), r: 5, fill: line(point.colour ?? 0) }),
-    shape("text", { x: x(point.x) + (turned(x(point.x)) ? -8 : 8), y: y(point.y) + 4, "text-anchor": turned(x(point.x)) ? "end" : "start" }, point.text)));
+    shape("text", { y: y(point.y) + 4 }, brief(point.text))));
   const picture = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "chart map", tabindex: 0, role: "application",
     "aria-roledescription": "map", "aria-label": `${title}: ${points.length} points. Arrow keys move from point to point.` },
     joined ? trail(points, x, y) : null, dots,
     shape("text", { class: "label", x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle" }, axes[0]),
     shape("text", { class: "label", transform: `translate(12 ${HIGH / 2}) rotate(-90)`, "text-anchor": "middle" }, axes[1]));
   keepTextSize(picture, WIDE, (times) => {
-    const free = roomForLabels(points.map((point) => [x(point.x), y(point.y), point.text]), times);
-    dots.forEach((dot, number) => dot.classList.toggle("crowded", !free[number]));
+    const sides = roomForLabels(points.map((point) => [x(point.x), y(point.y), brief(point.text)]), times);
+    dots.forEach((dot, number) => {
+      const { anchor, fits } = sides[number], label = dot.querySelector("text");
+      dot.classList.toggle("crowded", !fits);
+      label.setAttribute("text-anchor", anchor);
+      label.setAttribute("x", x(points[number].x) + (anchor === "end" ? -8 : 8));
+    });
   });
   let at = -1;
   const show = (place) => {
@@ -74,14 +78,23 @@ function trail(points, x, y) {
   }));
 }
 
-// Labels that would cover an earlier one are shown only when their point is.
+// The side of its point on which a label covers neither a point nor an earlier label; a label that fits on no side is
+// shown only when its point is.
 function roomForLabels(labels, times) {
-  const taken = [];
-  return labels.map(([x, y, text]) => {
-    const wide = 12 + 8 * times * [...text].length, left = x > WIDE * 0.66 ? x - wide : x;
-    const box = [left, y - 9 * times, left + wide, y + 9 * times];
-    const clear = taken.every((other) => box[2] < other[0] || other[2] < box[0] || box[3] < other[1] || other[3] < box[1]);
-    if (clear) taken.push(box);
-    return clear;
+  const near = 6, dots = labels.map(([x, y]) => [x - near, y - near, x + near, y + near]), taken = [];
+  const apart = (a, b) => a[2] < b[0] || b[2] < a[0] || a[3] < b[1] || b[3] < a[1];
+  return labels.map(([x, y, text], own) => {
+    const wide = 8 + 7.4 * times * [...text].length, high = 8 * times;
+    const boxes = { start: [x + near + 1, y - high, x + wide, y + high], end: [x - wide, y - high, x - near - 1, y + high] };
+    const sides = x > WIDE * 0.66 ? ["end", "start"] : ["start", "end"];
+    const anchor = sides.find((side) => {
+      const box = boxes[side];
+      return box[0] >= 0 && box[2] <= WIDE && taken.every((other) => apart(box, other)) && dots.every((dot, at) => at === own || apart(box, dot));
+    });
+    if (anchor) taken.push(boxes[anchor]);
+    return { anchor: anchor ?? sides[0], fits: Boolean(anchor) };
   });
 }
+
+// A sentence as the beginning that a map has room for; the line below the map shows the whole one.
+const brief = (text) => ([...text].length > LONGEST ? `${[...text].slice(0, LONGEST - 1).join("")}…` : text);
