@@ -2,11 +2,11 @@
 
 One update of V parts (train.accumulate) by W processes, part p to process p mod W:
 
-    seconds = ceil(V / W) seconds(part) + bytes sent / bandwidth + seconds(optimizer)
+    seconds = ceil(V / W) seconds(part) + bytes sent / bandwidth + seconds(optimizer) / W
     bytes sent by each process = 4 P (W - 1) / W (V / W + 1)
 
-Each gradient part goes to the process that sums this share of the P parameters, and the sum back to the others. Nothing
-is assumed to overlap.
+Each gradient part goes to the process that owns this share of the P parameters, which sends the new weights back to the
+others and holds the state of the optimizer for its share. Nothing is assumed to overlap.
 """
 
 import math
@@ -112,7 +112,8 @@ def predict(
     sent = FLOAT * costs.params * (world - 1) / world * (parts / world + 1)
     exchange = sent * 8 / (machine.bandwidth * 1e9)
     waiting = part.all * (rounds - parts / world)
-    update = part.all * rounds + exchange + part.update
+    optimizer = part.update / world  # each process updates the parameters that it owns
+    update = part.all * rounds + exchange + optimizer
     validation = part.forward / amount.cells * amount.valid_cells / world
     epoch_updates = amount.batches_per_epoch / parts
     updates, ends = number_of_updates(train, amount, budget, update + validation / train.valid_every)
@@ -120,7 +121,7 @@ def predict(
     total = updates * update + validations
     spent = {
         "reading batches": part.load * parts / world, "forward": part.forward * parts / world,
-        "backward": part.backward * parts / world, "optimizer": part.update, "exchange of gradients": exchange,
+        "backward": part.backward * parts / world, "optimizer": optimizer, "exchange of gradients": exchange,
         "waiting for other processes": waiting, "validation": validation / train.valid_every,
     }  # fmt: skip
     tokens = amount.cells * costs.tokens * parts
@@ -130,7 +131,7 @@ def predict(
         seconds_per_update=update, mfu=costs.flops * amount.cells * parts / update / matmul,
         training=updates * update, validation=validations, total=total,
         share={name: seconds / sum(spent.values()) for name, seconds in spent.items()},
-        memory=memory_of(costs, amount), disk=disk_of(costs, amount), sent=sent,
+        memory=memory_of(costs, amount, world), disk=disk_of(costs, amount), sent=sent,
     )  # fmt: skip
 
 
@@ -149,11 +150,12 @@ def number_of_updates(train: TrainConfig, amount: Amount, budget: float | None, 
     return max(1, round(limits[ends])), ends
 
 
-def memory_of(costs: Costs, amount: Amount) -> dict[str, float]:
-    """The memory of one process at its largest batch."""
+def memory_of(costs: Costs, amount: Amount, world: int) -> dict[str, float]:
+    """The memory of one process at its largest batch; of several, each has the sums and the states of its share."""
     weights = float(costs.params * FLOAT)
+    sums = weights / world if world > 1 else 0.0
     memory = {
-        "weights": weights, "gradients": weights, "optimizer": weights * costs.optimizer_states,
+        "weights": weights, "gradients": weights + sums, "optimizer": weights * costs.optimizer_states / world,
         "activations": costs.activations * amount.most_cells, "index of the data": float(INDEX_MEMORY * amount.pairs),
         "program": BASE_MEMORY,
     }  # fmt: skip

@@ -102,14 +102,15 @@ def test_wrong_calls(words, message, capsys):
 
 
 def test_the_time_of_an_update():
-    """3 parts by 2 processes: two rounds, what each process sends, and the optimizer's step."""
+    """3 parts by 2 processes: two rounds, what each process sends, and half of the optimizer's step for each."""
     train = load_config(overrides=["train.accumulate=3", "train.max_steps=10", "train.valid_every=1000"]).train
     spent = Seconds(load=1, forward=2, backward=3, update=5, updates=5, cells=100)
     costs = Costs(params=1000, flops=10, tokens=0.5, activations=1, optimizer_states=2, seconds=spent)
     amount = Amount(pairs=100, batches_per_epoch=6, cells=50, most_cells=60, valid_cells=0, ids=900)
     found = predict(train, costs, amount, Machine(bandwidth=1e-6), 2, None, 1.0)
     assert found.sent == 4 * 1000 / 2 * (3 / 2 + 1)
-    assert found.seconds_per_update == pytest.approx(2 * (1 + 2 + 3) / 2 + found.sent * 8 / 1e3 + 1)
+    assert found.seconds_per_update == pytest.approx(2 * (1 + 2 + 3) / 2 + found.sent * 8 / 1e3 + 1 / 2)
+    assert (found.memory["gradients"], found.memory["optimizer"]) == (4 * 1000 * 1.5, 4 * 1000 * 2 / 2)
     assert found.tokens_per_update == 3 * 50 * 0.5
     assert found.epochs == 10 / (6 / 3)
     assert math.isclose(found.share["waiting for other processes"] * found.seconds_per_update, 3 * 0.5, rel_tol=1e-6)
