@@ -2,7 +2,6 @@
 
 dates            generates the pairs
 numbers          a further corpus: English and French words for numbers, and their digits
-different        the first pairs of a stream whose inputs differ
 calendar_words   the words for days, months and years
 typos            misspelled months that still have one reading
 """

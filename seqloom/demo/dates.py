@@ -12,7 +12,7 @@ Every text has exactly one meaning, by these rules:
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
 from seqloom.demo.calendar_words import (
@@ -24,7 +24,6 @@ from seqloom.demo.calendar_words import (
     french_number,
     french_year,
 )
-from seqloom.demo.different import take_different
 from seqloom.demo.typos import safe_typos
 
 FIRST_DAY, LAST_DAY = date(1950, 1, 1), date(2049, 12, 31)
@@ -59,6 +58,16 @@ YEAR_FIRST = (
 def generate(num_pairs: int, seed: int) -> list[tuple[str, str]]:
     """Generate this many pairs (date as written, ISO date) with different inputs; equal seeds give equal pairs."""
     return take_different(stream(seed), num_pairs)
+
+
+def take_different(pairs: Iterable[tuple[str, str]], number: int) -> list[tuple[str, str]]:
+    """Take pairs until there are this many different inputs."""
+    found: dict[str, str] = {}
+    for text, answer in pairs:
+        found[text] = answer
+        if len(found) == number:
+            break
+    return list(found.items())
 
 
 def stream(seed: int) -> Iterator[tuple[str, str]]:

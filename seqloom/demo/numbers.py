@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 
 from seqloom.demo.calendar_words import ENGLISH_ORDINALS, english_number, french_number
-from seqloom.demo.different import take_different
+from seqloom.demo.dates import take_different
 
 LARGEST = 999_999
 FRENCH_ORDINALS = {"cinq": "cinquième", "neuf": "neuvième", "un": "unième"}

@@ -1,4 +1,4 @@
-"""Model folders with random weights: what a command prints of them is tested, not what they have learned."""
+"""Command lines in this process, and model folders with random weights: what is printed of them is tested."""
 
 import json
 from collections.abc import Callable
@@ -8,6 +8,18 @@ import pytest
 
 TEXTS = ["the cat sat on the mat", "a small dog ran", "le chat dort là", "un petit chien . ! ?"]
 SMALL = "model.width=8 model.layers=1 model.heads=2 text.tokenizer=char text.vocab_size=300 data.max_tokens=30"
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command line in this process: (exit code, standard output, standard error)."""
+    from seqloom.cli.app import main
+
+    def run(*words: object) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture(scope="session")

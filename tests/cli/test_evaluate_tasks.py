@@ -22,14 +22,14 @@ def evaluate(capsys):
 def test_a_summary_is_compared_with_the_first_sentence(evaluate, random_model, tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text("The cat sat. It ran.\tThe cat sat\nA dog. No.\tA small dog\n", "utf-8")
-    code, out, _ = evaluate(random_model("task.name=summarise"), file, "--json")
+    code, out, _ = evaluate(random_model("task.name=summarise", brief=True), file, "--json")
     assert code == 0
     found = json.loads(out)
     assert list(found)[:3] == ["rouge_1", "rouge_2", "rouge_l"]
     assert found["against"]["name"] == "first sentence"
     assert found["against"]["scores"]["rouge_1"]["score"] == pytest.approx(100 * (1 + 4 / 5) / 2)
     assert found["baseline"] is None
-    _, out, _ = evaluate(random_model("task.name=summarise"), file)
+    _, out, _ = evaluate(random_model("task.name=summarise", brief=True), file)
     assert "ROUGE-1 (+)" in out
     assert "first sentence" in out
 
@@ -37,7 +37,7 @@ def test_a_summary_is_compared_with_the_first_sentence(evaluate, random_model, t
 def test_a_summary_is_compared_with_the_first_sentence_and_another_model(evaluate, random_model, tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text("The cat sat. It ran.\tThe cat sat\nA dog. No.\tA small dog\n", "utf-8")
-    ours, theirs = (random_model("task.name=summarise", seed=seed) for seed in (3, 4))
+    ours, theirs = (random_model("task.name=summarise", seed=seed, brief=True) for seed in (3, 4))
     found = json.loads(evaluate(ours, file, "--against", theirs, "--json")[1])
     assert (found["against"]["name"], found["baseline"]["name"]) == (str(theirs), "first sentence")
     assert found["baseline"]["scores"]["rouge_1"]["score"] == pytest.approx(100 * (1 + 4 / 5) / 2)
@@ -49,7 +49,7 @@ def test_a_summary_is_compared_with_the_first_sentence_and_another_model(evaluat
 def test_a_dialogue_tells_perplexity_and_diversity(evaluate, random_model, tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text("a cat\tthe mat\na cat\tno\nthe dog\tran\n", "utf-8")
-    folder = random_model("task.name=dialogue")
+    folder = random_model("task.name=dialogue", brief=True)
     code, out, _ = evaluate(folder, file, "--json")
     assert code == 0
     found = json.loads(out)
@@ -67,7 +67,7 @@ def test_a_dialogue_tells_perplexity_and_diversity(evaluate, random_model, tmp_p
 def test_dialogue_models_are_compared_by_perplexity_where_they_have_the_same_tokens(evaluate, random_model, tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text("a cat\tthe mat\na cat\tno\nthe dog\tran\n", "utf-8")
-    ours, theirs = (random_model("task.name=dialogue", seed=seed) for seed in (3, 4))
+    ours, theirs = (random_model("task.name=dialogue", seed=seed, brief=True) for seed in (3, 4))
     alone = json.loads(evaluate(theirs, file, "--json")[1])["perplexity"]["score"]
     found = json.loads(evaluate(ours, file, "--against", theirs, "--json")[1])
     assert found["against"]["scores"]["perplexity"]["score"] == pytest.approx(alone)
@@ -89,7 +89,7 @@ def test_perplexity_is_compared_on_the_same_answers_only(evaluate, random_model,
 
 
 def test_a_pronunciation_is_right_when_any_matches(evaluate, random_model, tmp_path):
-    folder = random_model("task.name=pronounce")
+    folder = random_model("task.name=pronounce", brief=True)
     said = Translator.load(folder).translate("cat")
     file = tmp_path / "test.tsv"
     file.write_text(f"cat\tK AE T\ncat\t{said}\ndog\tD AO G\n", "utf-8")

@@ -15,7 +15,7 @@ FIXED = ("model.kind=rnn", "model.attention=none")
 
 @pytest.fixture
 def folder(random_model):
-    return str(random_model(*RNN))
+    return str(random_model(*RNN, brief=True))
 
 
 def test_the_terminal_shows_answer_attention_and_alternatives(folder, capsys):
@@ -27,7 +27,7 @@ def test_the_terminal_shows_answer_attention_and_alternatives(folder, capsys):
 
 def test_a_json_file_is_the_document(folder, random_model, tmp_path, capsys):
     out = tmp_path / "two.json"
-    other = str(random_model("model.kind=transformer"))
+    other = str(random_model("model.kind=transformer", brief=True))
     assert main(["explain", folder, "a cat", "--with", other, "--view", "attention", "-o", str(out)]) == 0
     assert capsys.readouterr().out == f"{out}\n"
     document = Explained.from_json(out.read_bytes())
@@ -38,14 +38,14 @@ def test_a_json_file_is_the_document(folder, random_model, tmp_path, capsys):
 
 def test_without_a_view_a_file_has_all_that_the_model_has(random_model, tmp_path):
     out = tmp_path / "all.json"
-    assert main(["explain", str(random_model("model.kind=transformer")), "a cat", "--out", str(out)]) == 0
+    assert main(["explain", str(random_model("model.kind=transformer", brief=True)), "a cat", "--out", str(out)]) == 0
     found = set(Explained.from_json(out.read_bytes()).lanes[0].views())
     assert found == set(VIEWS) - {"gates"}
 
 
 def test_an_html_file_is_one_page_with_every_view(folder, random_model, tmp_path):
     out = tmp_path / "page.html"
-    other = str(random_model("model.kind=transformer"))
+    other = str(random_model("model.kind=transformer", brief=True))
     assert main(["explain", folder, "a cat", "--with", other, "-o", str(out)]) == 0
     text = out.read_text("utf-8")
     assert text.startswith("<!doctype html>")
@@ -56,7 +56,7 @@ def test_an_html_file_is_one_page_with_every_view(folder, random_model, tmp_path
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
 def test_a_picture_shows_the_view_that_was_asked_for(random_model, tmp_path, suffix, start):
     pytest.importorskip("matplotlib")
-    out, model = tmp_path / f"x{suffix}", str(random_model("model.kind=transformer"))
+    out, model = tmp_path / f"x{suffix}", str(random_model("model.kind=transformer", brief=True))
     assert main(["explain", model, "a cat", "--view", "self", "-o", str(out)]) == 0
     assert out.read_bytes().startswith(start)
 
@@ -72,7 +72,7 @@ def test_a_picture_without_a_view_says_which_one_it_shows(folder, tmp_path, caps
 
 def test_a_picture_of_a_model_that_has_no_view_is_refused(random_model, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    model, out = str(random_model(*FIXED)), str(tmp_path / "x.png")
+    model, out = str(random_model(*FIXED, brief=True)), str(tmp_path / "x.png")
     assert main(["explain", model, "a cat", "--view", "attention", "-o", out]) == 2
     assert "model.attention = none" in capsys.readouterr().err
 
@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_written(folder, tmp_path, capsys):
 
 
 def test_a_model_without_attention_is_drawn_without_it(random_model, capsys):
-    assert main(["explain", str(random_model(*FIXED)), "a cat"]) == 0
+    assert main(["explain", str(random_model(*FIXED, brief=True)), "a cat"]) == 0
     shown = capsys.readouterr().out
     assert "0.7+" not in shown  # the legend of the heat map
     assert "one vector (model.attention = none)" in " ".join(shown.split())

@@ -58,7 +58,8 @@ def folder(random_model):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_the_lines_of_the_page_run_the_exported_folder(heading, format, int8, folder, tmp_path, monkeypatch, capsys):
-    package.export(folder, format, tmp_path / "exported", int8=int8, quiet=True)
+    name = "exported-hf" if format == "hf" else "exported"
+    package.export(folder, format, tmp_path / name, int8=int8, quiet=True)
     wanted = package.Translator.load(folder, engine="torch").translate(TEXT, beam=5)
     assert 2 <= len(wanted) < 60, "it ends by itself"
     monkeypatch.chdir(tmp_path)

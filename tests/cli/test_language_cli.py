@@ -13,6 +13,12 @@ LANGUAGE = ("task.name=language", "task.window=16", "train.batch_tokens=64")
 TEXT = "the cat sat on the mat\n\na small dog ran\nle chat dort là\n"
 
 
+@pytest.fixture(autouse=True)
+def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 32 tokens in place of 256: a text of ten times TEXT is long enough for intervals."""
+    monkeypatch.setattr("seqloom.evaluation.language_report.BLOCK_TOKENS", 32)
+
+
 @pytest.fixture(scope="module", params=["gpt", "rnn"])
 def folder(request: pytest.FixtureRequest, random_model: Callable[..., Path]) -> Path:
     return random_model(*LANGUAGE, f"model.kind={request.param}")
@@ -79,7 +85,7 @@ def test_two_models_with_other_tokens_are_compared_by_bits_a_character(
     random_model: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "text.txt"
-    file.write_text(TEXT * 60, "utf-8")
+    file.write_text(TEXT * 10, "utf-8")
     gpt, rnn = (random_model(*LANGUAGE, f"model.kind={kind}") for kind in ("gpt", "rnn"))
     assert call("evaluate", gpt, file, "--against", rnn, "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -152,11 +158,11 @@ def evaluate(folder: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> di
 
 def test_evaluate_tells_perplexity_and_bits(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.txt"
-    text.write_text(TEXT * 60, "utf-8")
+    text.write_text(TEXT * 10, "utf-8")
     found = evaluate(folder, text, capsys)
     names = ("perplexity", "nats_per_token", "nats_per_character", "bits_per_character")
     scores = {name: found[name]["score"] for name in names}
-    assert found["lines"] == 240 and found["characters"] == found["tokens"] == 60 * len(TEXT)
+    assert found["lines"] == 40 and found["characters"] == found["tokens"] == 10 * len(TEXT)
     assert scores["perplexity"] == pytest.approx(math.exp(scores["nats_per_token"]))
     assert scores["bits_per_character"] == pytest.approx(scores["nats_per_character"] / math.log(2))
     assert scores["nats_per_token"] == pytest.approx(foreseen(folder, text), rel=1e-4)
@@ -192,7 +198,7 @@ def test_what_a_model_foresees_does_not_depend_on_the_batches_of_its_training(
     random_model: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = tmp_path / "text.txt"
-    text.write_text(TEXT * 50, "utf-8")
+    text.write_text(TEXT * 10, "utf-8")
     window = ("task.name=language", "task.window=16", "model.kind=rnn")
     few, many = (random_model(*window, f"train.batch_tokens={size}") for size in (64, 4096))
     assert evaluate(few, text, capsys)["perplexity"]["score"] == pytest.approx(
@@ -204,14 +210,14 @@ def test_a_model_that_foresees_unknown_words_is_not_compared(
     random_model: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = tmp_path / "text.txt"
-    text.write_text(TEXT.replace("dog", "zebra") * 60, "utf-8")
+    text.write_text(TEXT.replace("dog", "zebra") * 10, "utf-8")
     letters, words = (random_model(*LANGUAGE, "model.kind=rnn", f"text.tokenizer={kind}") for kind in ("char", "word"))
     for ours, theirs in ((letters, words), (words, letters)):
         assert call("evaluate", ours, text, "--against", theirs, "--json") == 0
         found = json.loads(capsys.readouterr().out)
         assert found["against"]["difference"] is None
         assert "<unk>" in found["against"]["why_not"]
-        assert [warning for warning in found["warnings"] if f"60 tokens are unknown words to {words}" in warning]
+        assert [warning for warning in found["warnings"] if f"10 tokens are unknown words to {words}" in warning]
     assert call("evaluate", letters, text, "--against", words) == 0
     shown = capsys.readouterr().out
     assert "not compared" in shown and f"unknown words to {words}" in shown and "p = " not in shown
@@ -219,7 +225,7 @@ def test_a_model_that_foresees_unknown_words_is_not_compared(
 
 def test_a_text_on_one_line_has_no_interval(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.txt"
-    text.write_text(TEXT.replace("\n", " ") * 60, "utf-8")
+    text.write_text(TEXT.replace("\n", " ") * 10, "utf-8")
     assert call("evaluate", folder, text, "--against", folder, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["perplexity"]["score"] > 1

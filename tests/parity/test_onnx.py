@@ -163,7 +163,7 @@ def test_the_loop_that_the_page_shows_translates(exported):
     section = (PAGES / "export.md").read_text("utf-8").partition("\n## ONNX\n")[2]
     (code,) = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     shown = {}
-    exec(code.replace('"exported"', repr(str(folder))), shown)
+    exec(code.replace('"exported-onnx"', repr(str(folder))), shown)
     assert shown["translate"](TEXTS[0]) == Translator(model, run.tokenizers, run.config).translate(TEXTS[0], beam=1)
 
 
