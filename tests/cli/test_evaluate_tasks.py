@@ -89,7 +89,7 @@ def test_perplexity_is_compared_on_the_same_answers_only(evaluate, random_model,
 
 
 def test_a_pronunciation_is_right_when_any_matches(evaluate, random_model, tmp_path):
-    folder = random_model("task.name=pronounce", brief=True)
+    folder = random_model("task.name=pronounce")
     said = Translator.load(folder).translate("cat")
     file = tmp_path / "test.tsv"
     file.write_text(f"cat\tK AE T\ncat\t{said}\ndog\tD AO G\n", "utf-8")
