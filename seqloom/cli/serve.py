@@ -23,19 +23,21 @@ def serve(
 ) -> None:
     """Serve models over HTTP, for LibreTranslate, DeepL and OpenAI clients.
 
-    Implements the LibreTranslate API, DeepL's /v2/translate and OpenAI's /v1/chat/completions. Seqloom's own API, with
-    scores and alignments, is under /v1. A web page for translating is at /, the OpenAPI document at /openapi.json, and
-    Prometheus metrics at /metrics.
+    Implements the APIs of LibreTranslate and DeepL, also for files, and OpenAI's completions, chat and responses.
+    Seqloom's own API, with scores and alignments, is under /v1. Models for other tasks are served by name: classifiers,
+    taggers and masked models at /models/NAME, language models and others that write at OpenAI's addresses. A web page
+    is at /, the OpenAPI document at /openapi.json, and Prometheus metrics at /metrics.
 
     Without a folder, the bundled translators English to French and French to English are served. Each folder serves one
-    pair of languages. A model whose settings do not name its languages is served as src -> tgt; name them with SOURCE-
-    TARGET=FOLDER. If you leave a search option out, the settings of each model decide. SIGTERM or Ctrl-C stops the
-    server. It first answers the requests that it has already accepted.
+    pair of languages, or another task. A model whose settings do not name its languages is served as src -> tgt; name
+    them with SOURCE-TARGET=FOLDER. If you leave a search option out, the settings of each model decide. SIGTERM or
+    Ctrl-C stops the server. It first answers the requests that it has already accepted.
 
     Parameters
     ----------
     folders
-        model folders, as written by `seqloom train --out`, names of bundled models, or SOURCE-TARGET=FOLDER
+        model folders, as written by `seqloom train --out`, names of bundled models, SOURCE-TARGET=FOLDER, or for other
+        tasks NAME=FOLDER
     host
         address to listen on; an address that other machines can reach needs --api-key or --insecure
     port
@@ -60,6 +62,7 @@ def serve(
         seqloom serve runs/x
         seqloom serve runs/en-de runs/de-en --port 8080
         seqloom serve en-de=runs/x de-en=runs/y --beam 1
+        seqloom serve en-fr reviews=runs/reviews runs/book
         seqloom serve runs/x --beside runs/y --beside runs/z
         seqloom serve runs/x --host 0.0.0.0 --api-key "a long secret"
         seqloom serve runs/x --allow translate.example.org

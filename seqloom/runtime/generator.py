@@ -8,7 +8,9 @@ for piece in generator.stream("ROMEO:", temperature=0.8):   -> piece by piece
 
 import unicodedata
 import warnings
+from collections.abc import Generator as Steps
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
@@ -33,6 +35,14 @@ from seqloom.text.written import WrittenText
 
 TOKENS, TEMPERATURE = 300, 0.8  # defaults
 FEW = 30
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a continuation ended; the iterator over its pieces returns it."""
+
+    tokens: int  # that were drawn
+    by_itself: bool  # the model ended the text; otherwise it has as many tokens as were asked for
 
 
 class Generator(Explains):
@@ -82,7 +92,9 @@ class Generator(Explains):
 
     answer = alternatives = sample = hypotheses
 
-    def stream(self, prompt: str = "", tokens: int = TOKENS, *, number: int = 0, **sampling: Any) -> Iterator[str]:
+    def stream(
+        self, prompt: str = "", tokens: int = TOKENS, *, number: int = 0, **sampling: Any
+    ) -> Steps[str, None, End]:
         """Yield the continuation of the prompt, piece by piece, in whole characters.
 
         `number`: which of the texts of this seed. `sampling`: temperature, top_k, top_p, seed of a `SearchRequest`.
@@ -109,17 +121,23 @@ class Generator(Explains):
         words = list(dict.fromkeys(word for line in self.lines_of(prompt) for word in line.split()))
         return [word for word, ids in zip(words, self.tokenizer.encode_batch(words), strict=True) if UNK in ids]
 
-    def write(self, prompt: list[int], num: int, request: SearchRequest, random: np.random.Generator) -> Iterator[str]:
+    def write(
+        self, prompt: list[int], num: int, request: SearchRequest, random: np.random.Generator
+    ) -> Steps[str, None, End]:
         last_line = len(prompt) - prompt[::-1].index(EOS)
         # decoding would drop <unk> and the space after it; any other word keeps the space
         written = WrittenText(self.tokenizer, [FIRST_WORD if token == UNK else token for token in prompt[last_line:]])
+        drawn, by_itself = 0, False
         for token in self.draw_tokens(prompt, num, request, random):
-            if token == EOS != self.line_end:
+            drawn += 1
+            by_itself = token == EOS != self.line_end
+            if by_itself:
                 break  # here the text ends, not a line
             if piece := written.add(token):
                 yield piece
         if rest := written.end():
             yield rest
+        return End(drawn, by_itself)
 
     @torch.inference_mode()
     def draw_tokens(

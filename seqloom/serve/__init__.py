@@ -16,6 +16,10 @@ openai           the OpenAI chat protocol
 openai_completions  OpenAI's older completions: a prompt, a text
 openai_responses  OpenAI's responses, whole or as a stream of events
 own              our own endpoints under /v1
+named            models that do not translate, by name
+hugging_face     labels, tags and gaps, as Hugging Face's inference API gives them
+writing          what models write for prompts, for all addresses of OpenAI's API
+continuing       a language model that continues several prompts in turn
 beside           models that are only explained, beside a served one
 look_inside      /v1/explain: the explain document of a text, with what-ifs
 connection       one connection: limits of size, pace and number

@@ -62,14 +62,14 @@ async def health(service: Service, _: None) -> Health:
 
 
 async def settings(service: Service, _: None) -> FrontendSettings:
-    source, target = next(iter(service.models))
+    source, target = next(iter(service.models), ("", ""))
     return FrontendSettings(
         charLimit=service.limits.characters,
         frontendTimeout=500,
         apiKeys=service.key is not None,
         keyRequired=service.key is not None,
-        filesTranslation=True,
-        supportedFilesFormat=ENDINGS,
+        filesTranslation=bool(service.models),
+        supportedFilesFormat=ENDINGS if service.models else [],
         textsLimit=service.limits.texts,
         bodyLimit=service.limits.body,
         fileTextsLimit=service.limits.file_texts,

@@ -168,6 +168,19 @@ class ModelFacts(Struct, kw_only=True):
     made_by: str | None
 
 
+class NamedFacts(Struct, kw_only=True):
+    """A model that does not translate."""
+
+    name: str
+    task: str
+    answers: str  # the shape of its answers: labels, tags, fills, writes, restores, continues
+    kind: str
+    parameters: int | None
+    labels: list[str]
+    address: str  # where to ask it
+
+
 class ModelAnswer(Struct):
     version: str
     models: list[ModelFacts]
+    named: list[NamedFacts]

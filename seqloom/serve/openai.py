@@ -1,6 +1,8 @@
-"""OpenAI's chat API: the model is a pair of languages (en-de); the last message with text is translated."""
+"""OpenAI's chat API: the model is a pair of languages (en-de) or a name; the last message with text is its input.
 
-import asyncio
+A translator translates it, a language model continues it; a model of dialogues reads the earlier messages, too.
+"""
+
 import re
 import time
 import uuid
@@ -11,12 +13,12 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import Response, StreamingResponse
 
+from seqloom.runtime.inputs import TURN
 from seqloom.serve.endpoint import Endpoint
-from seqloom.serve.finding import Wanted
-from seqloom.serve.messages import NBest, Said
-from seqloom.serve.refusal import Refusal
+from seqloom.serve.messages import Said
+from seqloom.serve.named import Named
 from seqloom.serve.service import Model, Service
-from seqloom.serve.translation import Wish, translate
+from seqloom.serve.writing import Part, Tokens, WritingOptions, Written, all_models, begin_stream, find_model, write
 
 PIECES = re.compile(r"\s*\S+|\s+$")
 
@@ -35,10 +37,10 @@ class StreamOptions(Struct):
     include_usage: bool | None = None
 
 
-class ChatRequest(Said, kw_only=True):
+class ChatRequest(WritingOptions, kw_only=True):
     model: Annotated[str, Meta(description="the name of a model: see /v1/models")]
     messages: Annotated[list[Message], Meta(description="a list of messages that are text", min_length=1)]
-    n: NBest | None = None
+    max_completion_tokens: Tokens | None = None  # OpenAI's newer name of max_tokens
     stream: Annotated[bool | None, Meta(description="true or false")] = None
     stream_options: StreamOptions | None = None
 
@@ -70,10 +72,13 @@ class Choice(Struct):
     finish_reason: str
 
 
-class Usage(Struct):
+class Usage(Struct, frozen=True):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
+
+
+NOTHING_USED = Usage(0, 0, 0)
 
 
 class ChatAnswer(Struct, kw_only=True):
@@ -81,8 +86,8 @@ class ChatAnswer(Struct, kw_only=True):
     object: str = "chat.completion"
     created: int
     model: str
-    choices: list[Choice]
-    usage: Usage
+    choices: list[Choice] = []
+    usage: Usage = NOTHING_USED
 
 
 class ErrorFacts(Struct):
@@ -98,28 +103,32 @@ class ChatError(Struct):
 
 async def complete(service: Service, said: ChatRequest) -> ChatAnswer | Response:
     model = find_model(service, said.model)
-    text, n = next(filter(None, map(text_of, reversed(said.messages))), ""), said.n or 1
-    wanted = Wanted.of(service.search, n_best=n)
-    [answered] = await translate(service, Wish([text], model.source, model.target, wanted=wanted))
-    texts = [one.text for one in answered.found.hypotheses] or [answered.text]
-    answer = ChatAnswer(
-        id=f"chatcmpl-{uuid.uuid4().hex}",
-        created=int(time.time()),
-        model=model.name,
-        choices=[Choice(place, ChatMessage("assistant", text), "stop") for place, text in enumerate(texts)],
-        usage=await asyncio.to_thread(count_tokens, model, text, texts),
-    )
+    prompt = prompt_of(model, said.messages)
+    said.max_tokens = said.max_tokens or said.max_completion_tokens
+    answer = ChatAnswer(id=f"chatcmpl-{uuid.uuid4().hex}", created=int(time.time()), model=model.name)
+    counted = said.stream_options is not None and bool(said.stream_options.include_usage)
+    if said.stream and isinstance(model, Named) and model.continuing is not None:
+        total = Written([])
+        parts = await begin_stream(service, model, [prompt], said, total)
+        return StreamingResponse(stream_parts(answer, parts, counted, total), media_type="text/event-stream")
+    [written] = await write(service, model, [prompt], said)
+    answer.usage = usage_of([written])
+    answer.choices = [
+        Choice(place, ChatMessage("assistant", text), finish)
+        for place, (text, finish) in enumerate(zip(written.texts, written.finish, strict=True))
+    ]
     if not said.stream:
         return answer
-    counted = said.stream_options is not None and bool(said.stream_options.include_usage)
     return StreamingResponse(stream(answer, counted), media_type="text/event-stream")
 
 
-def find_model(service: Service, name: str) -> Model:
-    models = {model.name: model for model in service.models.values()}
-    if name not in models:
-        raise Refusal(404, f"No such model; available: {', '.join(models)}.")
-    return models[name]
+def prompt_of(model: Model | Named, messages: Sequence[Message]) -> str:
+    """The last message with text; for a model of dialogues, the whole chat."""
+    texts = [text for one in messages if (text := text_of(one))]
+    if isinstance(model, Named) and model.task == "dialogue":
+        said = [text for one in messages if one.role in ("user", "assistant") and (text := text_of(one))]
+        return TURN.join(said[-model.answering.config.task.turns :])
+    return texts[-1] if texts else ""
 
 
 def text_of(message: Message) -> str:
@@ -128,11 +137,24 @@ def text_of(message: Message) -> str:
     return message.content or ""
 
 
-def count_tokens(model: Model, source: str, targets: Sequence[str]) -> Usage:
-    tokenizers = model.translator.tokenizers
-    prompt = len(tokenizers.source.encode(source))
-    completion = sum(map(len, tokenizers.target.encode_batch(targets)))
+def usage_of(written: Sequence[Written]) -> Usage:
+    prompt, completion = (sum(one.prompt_tokens for one in written), sum(one.tokens for one in written))
     return Usage(prompt, completion, prompt + completion)
+
+
+async def stream_parts(
+    answer: ChatAnswer, parts: AsyncIterator[Part], counted: bool, total: Written
+) -> AsyncIterator[bytes]:
+    """What a language model writes, as it writes it."""
+    begun = -1
+    async for part in parts:
+        if part.index > begun:
+            begun = part.index
+            yield event(answer, begun, {"role": "assistant", "content": ""})
+        yield event(answer, part.index, {"content": part.text} if part.text else {}, part.finish)
+    if counted:
+        yield data(chunk(answer) | {"choices": [], "usage": usage_of([total])})
+    yield b"data: [DONE]\n\n"
 
 
 async def stream(answer: ChatAnswer, counted: bool) -> AsyncIterator[bytes]:
@@ -141,7 +163,7 @@ async def stream(answer: ChatAnswer, counted: bool) -> AsyncIterator[bytes]:
         yield event(answer, choice.index, {"role": "assistant", "content": ""})
         for piece in PIECES.findall(choice.message.content):
             yield event(answer, choice.index, {"content": piece})
-        yield event(answer, choice.index, {}, "stop")
+        yield event(answer, choice.index, {}, choice.finish_reason)
     if counted:
         yield data(chunk(answer) | {"choices": [], "usage": answer.usage})
     yield b"data: [DONE]\n\n"
@@ -159,12 +181,12 @@ def data(said: Any) -> bytes:
     return b"data: " + msgspec.json.encode(said) + b"\n\n"
 
 
-def in_short(model: Model) -> ChatModel:
+def in_short(model: Model | Named) -> ChatModel:
     return ChatModel(model.name, "model", 0, "seqloom")
 
 
 async def list_models(service: Service, _: Said) -> ChatModels:
-    return ChatModels("list", [in_short(model) for model in service.models.values()])
+    return ChatModels("list", [in_short(model) for model in all_models(service).values()])
 
 
 async def show_model(service: Service, said: ModelRequest) -> ChatModel:
@@ -173,7 +195,7 @@ async def show_model(service: Service, said: ModelRequest) -> ChatModel:
 
 ENDPOINTS = [
     Endpoint(
-        "POST", "/v1/chat/completions", "Translate, as a chat", complete, ChatAnswer, ChatRequest,
+        "POST", "/v1/chat/completions", "Translate or write, as a chat", complete, ChatAnswer, ChatRequest,
         no_key=401, streams=True, statuses=(404,), error=ChatError,
     ),
     Endpoint(

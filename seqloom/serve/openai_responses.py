@@ -1,6 +1,8 @@
-"""OpenAI's responses: the last input with text is translated; the answer is whole or a stream of events."""
+"""OpenAI's responses: the last input with text is translated, answered or continued, by the model of this name.
 
-import asyncio
+The answer is whole, or a stream of the events that its words make once it is finished.
+"""
+
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -11,12 +13,11 @@ from msgspec import Meta, Struct
 from starlette.responses import Response, StreamingResponse
 
 from seqloom.serve.endpoint import Endpoint
-from seqloom.serve.finding import Wanted
 from seqloom.serve.messages import Said
-from seqloom.serve.openai import PIECES, ChatError, count_tokens, find_model
+from seqloom.serve.openai import PIECES, ChatError
 from seqloom.serve.refusal import Refusal
 from seqloom.serve.service import Service
-from seqloom.serve.translation import Wish, translate
+from seqloom.serve.writing import Temperature, Tokens, TopP, WritingOptions, find_model, write
 
 
 class InputPart(Struct):
@@ -36,6 +37,9 @@ Input = Annotated[str | list[InputMessage], Meta(description="a text, or a list 
 class ResponseRequest(Said, kw_only=True):
     model: Annotated[str, Meta(description="the name of a model: see /v1/models")]
     input: Input
+    max_output_tokens: Tokens | None = None
+    temperature: Temperature | None = None
+    top_p: TopP | None = None
     stream: Annotated[bool | None, Meta(description="true or false")] = None
     previous_response_id: Annotated[str, Meta(description="empty: this server stores no responses")] | None = None
 
@@ -66,25 +70,26 @@ async def respond(service: Service, said: ResponseRequest) -> ResponseAnswer | R
     if said.previous_response_id:
         raise Refusal(400, "previous_response_id is set, but this server stores no responses.")
     model, text = find_model(service, said.model), text_of(said.input)
-    [found] = await translate(service, Wish([text], model.source, model.target, wanted=Wanted.of(service.search)))
-    counts = await asyncio.to_thread(count_tokens, model, text, [found.text])
+    options = WritingOptions(max_tokens=said.max_output_tokens, temperature=said.temperature, top_p=said.top_p)
+    [written] = await write(service, model, [text], options)
+    answered = written.texts[0]
     answer = ResponseAnswer(
         id=f"resp_{uuid.uuid4().hex}",
         created_at=int(time.time()),
         status="completed",
         model=model.name,
-        output=[message(f"msg_{uuid.uuid4().hex}", [part(found.text)], "completed")],
+        output=[message(f"msg_{uuid.uuid4().hex}", [part(answered)], "completed")],
         usage={
-            "input_tokens": counts.prompt_tokens,
+            "input_tokens": written.prompt_tokens,
             "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": counts.completion_tokens,
+            "output_tokens": written.tokens,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": counts.total_tokens,
+            "total_tokens": written.prompt_tokens + written.tokens,
         },
     )
     if not said.stream:
         return answer
-    return StreamingResponse(stream(answer, found.text), media_type="text/event-stream")
+    return StreamingResponse(stream(answer, answered), media_type="text/event-stream")
 
 
 def text_of(given: str | list[InputMessage]) -> str:
@@ -132,7 +137,7 @@ async def stream(answer: ResponseAnswer, text: str) -> AsyncIterator[bytes]:
 
 ENDPOINTS = [
     Endpoint(
-        "POST", "/v1/responses", "Translate an input", respond, ResponseAnswer, ResponseRequest,
+        "POST", "/v1/responses", "Translate, answer or continue an input", respond, ResponseAnswer, ResponseRequest,
         no_key=401, streams=True, statuses=(404,), error=ChatError,
     ),
 ]  # fmt: skip

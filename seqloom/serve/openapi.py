@@ -107,13 +107,15 @@ def response(description: str, reference: str) -> dict[str, Any]:
 def narrow(whole: dict[str, Any], service: Service) -> None:
     """The facts of this server: its languages, models and limits."""
     names = [model.name for model in service.models.values()]
+    writing = [*names, *(one.name for one in service.named.values() if one.writes)]
     allowed = {
         "source": ["auto", *service.sources],
         "target": service.targets,
         "source_lang": ["", "auto", *service.sources],
         "target_lang": service.targets,
-        "model": names,
-        "id": names,
+        "model": names if "heads_off" in whole.get("properties", {}) else writing,  # only translators are explained
+        "id": [*names, *service.named],
+        "name": [one.name for one in service.named.values() if not one.writes],
     }
     for name, schema in whole.get("properties", {}).items():
         if name == FILE and schema.pop("contentEncoding", None):
@@ -121,7 +123,7 @@ def narrow(whole: dict[str, Any], service: Service) -> None:
         if "description" not in schema:
             continue  # of an answer
         for kind in (schema, *schema.get("anyOf", ())):
-            if kind.get("type") == "string" and name in allowed:
+            if kind.get("type") == "string" and allowed.get(name):
                 kind["enum"] = allowed[name]
             elif kind.get("type") == "string" and name in ("q", "text"):
                 kind.setdefault("maxLength", service.limits.characters)

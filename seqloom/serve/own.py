@@ -16,12 +16,14 @@ from seqloom.serve.messages import (
     Hypothesis,
     ModelAnswer,
     ModelFacts,
+    NamedFacts,
     OwnAnswer,
     OwnRequest,
     OwnTexts,
     OwnTranslation,
     Said,
 )
+from seqloom.serve.named import Named
 from seqloom.serve.refusal import busy
 from seqloom.serve.service import Model, Service
 from seqloom.serve.translation import Translated, Wish, translate
@@ -57,7 +59,20 @@ def in_full(one: Translated, wanted: Wanted) -> OwnTranslation:
 
 
 async def describe(service: Service, _: Said) -> ModelAnswer:
-    return ModelAnswer(__version__, [facts_of(model, service.search.beam) for model in service.models.values()])
+    pairs = [facts_of(model, service.search.beam) for model in service.models.values()]
+    return ModelAnswer(__version__, pairs, [named_facts(one) for one in service.named.values()])
+
+
+def named_facts(model: Named) -> NamedFacts:
+    return NamedFacts(
+        name=model.name,
+        task=model.task,
+        answers=model.shape,
+        kind=model.answering.config.model.kind,
+        parameters=model.answering.facts.get("params"),
+        labels=model.answering.labels if model.shape in ("labels", "tags") else [],
+        address="/v1/completions" if model.writes else f"/models/{model.name}",
+    )
 
 
 def facts_of(model: Model, beam: int | None) -> ModelFacts:

@@ -121,27 +121,12 @@ def address_of(bound: socket.socket) -> str:
 
 def greeting(service: Service, address: str) -> str:
     """The first lines of output: the address, and settings to paste into the clients that people have."""
-    source, target = next(iter(service.models))  # words from a model's folder: quoted in whatever is pasted
-    form = f"-d {quote(f'source={source}')} -d {quote(f'target={target}')}"
-    both, model = f"{json.dumps(source)}, {json.dumps(target)}", json.dumps(f"{source}-{target}")
-    key = service.key is not None
-    python_key = ', api_key="YOUR KEY"' if key else ""
-    curl_key = ' -d api_key="YOUR KEY"' if key else ""
-    any_key = "YOUR KEY" if key else "any"
-    rows = {
-        "curl": f"curl {address}/translate -d q=Hello {form}{curl_key}",
-        "libretranslatepy": f'LibreTranslateAPI("{address}"{python_key}).translate("Hello", {both})',
-        "deep-translator": f'LibreTranslator({both}, api_key="{any_key}", custom_url="{address}/")',
-        "Mastodon": f"LIBRE_TRANSLATE_ENDPOINT={address} LIBRE_TRANSLATE_API_KEY={any_key.replace(' ', '_')}",
-        "Weblate": f'LibreTranslate, configuration {{"url": "{address}", "key": "{any_key if key else ""}"}}',
-        "deepl": f'DeepLClient("{any_key}", server_url="{address}")',
-        "openai": f'OpenAI(base_url="{address}/v1", api_key="{any_key}"), model={model}',
-    }
     names = service.name_of
     models = [
         f"  {names(m.source)} -> {names(m.target)} ({m.name})" + "".join(f", beside it {name}" for name in m.beside)
         for m in service.models.values()
-    ]
+    ] + [f"  {one.name} ({one.task})" for one in service.named.values()]
+    rows = (for_translators(service, address) if service.models else {}) | for_named(service, address)
     settings = [f"  {name:<17} {line}" for name, line in rows.items()]
     return "\n".join(
         [
@@ -152,3 +137,33 @@ def greeting(service: Service, address: str) -> str:
             "Ctrl-C stops; requests that were accepted are answered first.",
         ]
     )
+
+
+def for_translators(service: Service, address: str) -> dict[str, str]:
+    source, target = next(iter(service.models))  # words from a model's folder: quoted in whatever is pasted
+    form = f"-d {quote(f'source={source}')} -d {quote(f'target={target}')}"
+    both, model = f"{json.dumps(source)}, {json.dumps(target)}", json.dumps(f"{source}-{target}")
+    key = service.key is not None
+    python_key = ', api_key="YOUR KEY"' if key else ""
+    curl_key = ' -d api_key="YOUR KEY"' if key else ""
+    any_key = "YOUR KEY" if key else "any"
+    return {
+        "curl": f"curl {address}/translate -d q=Hello {form}{curl_key}",
+        "libretranslatepy": f'LibreTranslateAPI("{address}"{python_key}).translate("Hello", {both})',
+        "deep-translator": f'LibreTranslator({both}, api_key="{any_key}", custom_url="{address}/")',
+        "Mastodon": f"LIBRE_TRANSLATE_ENDPOINT={address} LIBRE_TRANSLATE_API_KEY={any_key.replace(' ', '_')}",
+        "Weblate": f'LibreTranslate, configuration {{"url": "{address}", "key": "{any_key if key else ""}"}}',
+        "deepl": f'DeepLClient("{any_key}", server_url="{address}")',
+        "openai": f'OpenAI(base_url="{address}/v1", api_key="{any_key}"), model={model}',
+    }
+
+
+def for_named(service: Service, address: str) -> dict[str, str]:
+    """One line for each named model: how to ask it with curl."""
+    key = ' -d api_key="YOUR KEY"' if service.key is not None else ""
+    return {
+        one.name: f"curl {address}/v1/completions -d model={one.name} -d prompt=Hello{key}"
+        if one.writes
+        else f"curl {address}/models/{one.name} -d inputs=Hello{key}"
+        for one in service.named.values()
+    }

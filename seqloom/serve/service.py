@@ -13,11 +13,13 @@ from seqloom.errors import UsageError
 from seqloom.serve.allowed_hosts import Allowed
 from seqloom.serve.batcher import MOST_STUCK, Batcher
 from seqloom.serve.beside import place_beside
+from seqloom.serve.continuing import Continuing
 from seqloom.serve.files import Files
 from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
 from seqloom.serve.languages import UNNAMED, name_of, resolve
 from seqloom.serve.limits import CLIENT, Limits
 from seqloom.serve.metrics import Metrics
+from seqloom.serve.named import Named, Single, find_with
 from seqloom.serve.refusal import Refusal, busy, slow_down
 from seqloom.serve.uploads import Uploads
 from seqloom.serve.worker import OneThread
@@ -112,7 +114,9 @@ class Service:
         NO_OPTIONS  # options that clients do not give; those missing here come from each model's settings
     )
     beside: Sequence[Pair] = ()  # models that are only explained, each beside a served one of the same languages
+    singles: Sequence[Single] = ()  # models that do not translate
     metrics: Metrics = field(default_factory=Metrics)
+    named: dict[str, Named] = field(default_factory=dict)  # these, by name
     models: dict[tuple[str, str], Model] = field(default_factory=dict)
     accepting: bool = False
     allowed: Allowed = field(default_factory=Allowed)  # hosts and web pages
@@ -125,60 +129,96 @@ class Service:
         self.uploads = Uploads(self.limits)
         self.files = Files(self.limits)
         check_pairs(self.pairs)
+        check_names(self.pairs, self.singles)
         for pair in self.pairs:
             self.models[pair.source, pair.target] = self.make_model(pair)
+        self.named = {single.name: self.make_named(single) for single in self.singles}
         place_beside(self.models, self.beside)
 
     def make_model(self, pair: Pair) -> Model:
         name = f"{pair.source}-{pair.target}"
+        cut = self.metrics.cut.labels(name)
+
+        def find_with_model(translator: "Translator") -> Find:
+            return make_find(translator, warn=lambda message: cut.inc())
+
+        def reload() -> Find:
+            if pair.load is None:
+                return model.batcher.find
+            model.translator, model.reference = pair.load(), None
+            return find_with_model(model.translator)
+
+        batcher = self.make_batcher(name, find_with_model(pair.translator), reload)
+        model = Model(name, pair.source, pair.target, pair.translator, batcher)
+        return model
+
+    def make_named(self, single: Single) -> Named:
+        if single.shape == "continues":
+            continuing = Continuing(single.answering, self.limits)  # type: ignore[arg-type]
+            return Named(single.name, single.task, single.shape, single.answering, None, continuing)
+        cut = self.metrics.cut.labels(single.name)
+
+        def reload() -> Find:
+            assert named.batcher is not None
+            if single.load is None:
+                return named.batcher.find
+            named.answering = single.load()
+            return find_with(single.shape, named.answering, lambda message: cut.inc())
+
+        find = find_with(single.shape, single.answering, lambda message: cut.inc())
+        batcher = self.make_batcher(single.name, find, reload)
+        named = Named(single.name, single.task, single.shape, single.answering, batcher, None)
+        return named
+
+    def make_batcher(self, name: str, find: Find, reload: Callable[[], Find]) -> Batcher:
         texts, seconds = self.metrics.batch_texts.labels(name), self.metrics.search_seconds.labels(name)
 
         def measure(num_texts: int, took: float) -> None:
             texts.observe(num_texts)
             seconds.observe(took)
 
-        cut = self.metrics.cut.labels(name)
-        find: Find = make_find(pair.translator, warn=lambda message: cut.inc())
-
-        def reload() -> Find:
-            if pair.load is None:
-                return model.batcher.find
-            model.translator, model.reference = pair.load(), None
-            return make_find(model.translator, warn=lambda message: cut.inc())
-
         batcher = Batcher(find, self.limits, measure, reload)
         self.metrics.queue.labels(name).set_function(lambda: len(batcher.queue.places))
-        model = Model(name, pair.source, pair.target, pair.translator, batcher)
-        return model
+        return batcher
+
+    @property
+    def batchers(self) -> list[Batcher]:
+        named = [one.batcher for one in self.named.values() if one.batcher is not None]
+        return [*(model.batcher for model in self.models.values()), *named]
 
     def start(self) -> None:
-        for model in self.models.values():
-            model.batcher.start()
+        for batcher in self.batchers:
+            batcher.start()
         self.accepting = True
 
     def give_up(self) -> None:
-        for model in self.models.values():
-            model.batcher.give_up()
+        for batcher in self.batchers:
+            batcher.give_up()
 
     async def stop(self) -> None:
         self.accepting = False
         await self.files.stop()
         for model in self.models.values():
             model.explainer.shutdown()
-            await model.batcher.stop()
+        for one in self.named.values():
+            if one.continuing is not None:
+                one.continuing.thread.shutdown()
+        for batcher in self.batchers:
+            await batcher.stop()
 
     @property
     def busy(self) -> bool:
-        return any(model.busy for model in self.models.values())
+        named: list[Model | Named] = [*self.models.values(), *self.named.values()]
+        return any(model.busy for model in named)
 
     @property
     def ready(self) -> bool:
-        return self.accepting and all(model.batcher.ready for model in self.models.values())
+        return self.accepting and all(batcher.ready for batcher in self.batchers)
 
     @property
     def stuck(self) -> bool:
         """Whether a model does not answer and could not be loaded again: only a new process helps."""
-        return any(model.batcher.stuck for model in self.models.values())
+        return any(batcher.stuck for batcher in self.batchers)
 
     @cached_property
     def sources(self) -> list[str]:
@@ -207,10 +247,15 @@ class Service:
 
     def language(self, code: str, name: str) -> str:
         """The served language that a client means."""
+        self.check_translates()
         found = resolve(code, self.languages)
         if found is None:
             raise Refusal(400, f"{name} is not a language that is served here; these are: {', '.join(self.languages)}.")
         return found
+
+    def check_translates(self) -> None:
+        if not self.models:
+            raise Refusal(400, f"No model here translates; there are: {', '.join(self.named)}.")
 
     def model(self, source: str, target: str) -> Model:
         found = self.models.get((source, target))
@@ -231,4 +276,16 @@ def check_pairs(pairs: Sequence[Pair]) -> None:
                 f"{first.folder} and {pair.folder} both translate {pair.source} to {pair.target}.{unnamed} "
                 f"Name the languages: SOURCE-TARGET=FOLDER, for example en-de={pair.folder}. To see both in Look "
                 f"inside: --beside {pair.folder}"
+            )
+
+
+def check_names(pairs: Sequence[Pair], singles: Sequence[Single]) -> None:
+    """Refuse two models with one name."""
+    seen = {f"{pair.source}-{pair.target}": pair.folder for pair in pairs}
+    for single in singles:
+        first = seen.setdefault(single.name, single.folder)
+        if first is not single.folder:
+            raise UsageError(
+                f"{first} and {single.folder} are both named {single.name}. Name one of them: NAME=FOLDER, for "
+                f"example {single.name}-2={single.folder}"
             )

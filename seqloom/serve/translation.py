@@ -100,6 +100,7 @@ def check_texts(service: Service, texts: Sequence[str]) -> None:
 
 
 def only_target(service: Service) -> str:
+    service.check_translates()
     if len(service.targets) > 1:
         raise Refusal(400, f"target is missing: it must be one of {', '.join(service.targets)}.")
     return service.targets[0]

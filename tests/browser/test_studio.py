@@ -271,3 +271,30 @@ def test_a_model_without_languages_is_named_by_its_folder(browser, make_folder, 
         assert page.locator("#target option").all_text_contents() == ["dates (output)"]
         assert "src" not in page.inner_text("body")
         context.close()
+
+
+def test_a_model_that_does_not_translate_answers_beside_the_translators(browser, pairs, make_folder, serve):
+    """A text box and the answer: the languages stay as they are, and alone the model has the page for itself."""
+    from seqloom.serve.service import Service
+    from seqloom.workflows.serve import load_single
+
+    folder = make_folder("task.name=pronounce")
+    single = load_single(f"sounds={folder}", 1)
+    expected = single.answering.translate("the cat")
+    for translators in (pairs, []):
+        with serve(Service(translators, singles=[single])) as running:
+            context = browser.new_context()
+            page = context.new_page()
+            page.set_default_timeout(60_000)
+            page.goto(running.address)
+            page.wait_for_selector("#named:not([hidden])")
+            assert page.locator("#named-model option").all_text_contents() == ["sounds (pronounce)"]
+            assert page.is_visible("#text") == bool(translators)
+            page.fill("#named-text", "the cat")
+            page.click("#named-ask")
+            page.wait_for_selector("#named-answer li")
+            assert page.locator("#named-answer bdi").all_text_contents() == [expected]
+            page.fill("#named-text", "a" * 5001)
+            page.click("#named-ask")
+            page.wait_for_function("() => document.getElementById('named-status').textContent.includes('5,000')")
+            context.close()

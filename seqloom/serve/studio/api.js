@@ -17,18 +17,19 @@ async function ask(path, options = {}) {
     if (error.name === "AbortError") throw error;
     return {};
   });
-  if (!response.ok) throw new Refused(said.error ?? "The server could not answer.");
+  if (!response.ok) throw new Refused(said.error?.message ?? said.error ?? "The server could not answer.");
   return said;
 }
 
 export const languages = () => ask("/languages");
 export const settings = () => ask("/frontend/settings");
 
+export const model = () => ask("/v1/model", { headers: keyed() });
 export const curves = () => ask("/v1/curves", { headers: keyed() });
 
 // The views that the served models have.
 export async function views() {
-  const { models } = await ask("/v1/model", { headers: keyed() });
+  const { models } = await model();
   return [...new Set(models.flatMap((model) => [model, ...model.beside]).flatMap((model) => model.views))];
 }
 
@@ -43,4 +44,6 @@ export async function translate(fields, signal) {
   return (await post("/v1/translate", fields, signal)).translations[0];
 }
 
+export const infer = (name, inputs) => post(`/models/${encodeURIComponent(name)}`, { inputs });
+export const complete = (model, prompt, max_tokens) => post("/v1/completions", { model, prompt, max_tokens });
 export const explain = (fields) => post("/v1/explain", fields);

@@ -1,6 +1,7 @@
 // The page: translates while you type, shows other translations, and which word came from which.
 
 import * as api from "./api.js";
+import { showNamed } from "./named.js";
 import { copy, snippet, SNIPPETS } from "./snippets.js";
 import { Links, NO_LINKS, showWords } from "./words.js";
 
@@ -285,6 +286,13 @@ async function start() {
     limit = about.charLimit;
     keyNeeded = about.keyRequired;
     $("key-row").hidden = !keyNeeded;
+    const translates = served.length > 0;
+    if (!keyNeeded) await showNamed(translates);
+    else $("key").addEventListener("change", () => showNamed(translates).catch(() => say("The key is wrong.", true)));
+    if (!translates) {
+      $("code").hidden = true;
+      return;
+    }
     const pairs = served.flatMap((from) => from.targets.map((to) => pairName(from, to)));
     $("model").textContent = pairs.slice(0, 3).join(", ") + (pairs.length > 3 ? ", …" : "");
     const sources = served.filter((one) => one.targets.length);
