@@ -5,6 +5,7 @@ writes, restores        write a text for a text, such as a summary or a pronunci
 continues               a language model: OpenAI's addresses
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from seqloom.serve.refusal import Refusal
 if TYPE_CHECKING:
     from seqloom.runtime.answering import Answering
 
+LEAST = 1e-38  # a probability below it counts as this much: it has a logarithm
 WRITES = ("writes", "restores")
 
 
@@ -89,10 +91,8 @@ def find_tags(labeller: Any) -> Find:
 
 
 def tags_of(names: Sequence[str], probabilities: Any) -> list[Translation]:
-    from seqloom.runtime.labeller import log_of  # torch
-
     best = probabilities.argmax(-1)
-    scores = [float(log_of(row[tag])) for row, tag in zip(probabilities, best, strict=True)]
+    scores = [math.log(max(float(row[tag]), LEAST)) for row, tag in zip(probabilities, best, strict=True)]
     return [Translation(names[tag], score, score) for tag, score in zip(best, scores, strict=True)]
 
 
