@@ -118,11 +118,13 @@ def draw_lengths(
 def write_store(folder: Path, part: str, lengths: Sequence[NDArray[np.int32]], vocab_size: int) -> Store:
     """Write one part of a store with random ids of the given lengths."""
     random, number = np.random.default_rng(0), len(lengths[0])
+    (folder / part).mkdir()
     with ColumnWriter(folder / part) as columns:
         for side, length in zip(SIDES, lengths, strict=True):
             first = min(FIRST_WORD, vocab_size - 1)
             columns.write(f"{side}.ids", random.integers(first, vocab_size, int(length.sum()), np.uint32))
             columns.write(f"{side}.lengths", length)
+            columns.write(f"{side}.starts", np.cumsum(length, dtype=np.int64) - length)
         columns.write("lines", np.arange(1, number + 1, dtype=np.uint32))
         columns.write("corpora", np.zeros(number, np.uint16))
     manifest = {

@@ -229,6 +229,8 @@ def connected(world: World) -> Iterator[OneProcess]:
         torch.cuda.set_device(world.local_rank % torch.cuda.device_count())
     try:
         store, rank, size = next(iter(rendezvous("env://", timeout=timedelta(minutes=10))))
+        if world.local_size == world.size:  # torchrun keeps its store: after a restart it has addresses of the dead
+            store = dist.PrefixStore(f"attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
         backend = "cpu:gloo,cuda:nccl" if on_gpus else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=LONGEST_WAIT)
     except (RuntimeError, ValueError) as error:
