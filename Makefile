@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constr
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs release audit sbom licences clean
+.PHONY: help demo test test-all check docs release audit clients sbom licences clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,14 @@ audit: $(VENV)/.installed-dev ## look up known weaknesses of every locked packag
 	@$(BIN)/python -m venv $(VENV)/audit
 	@$(VENV)/audit/bin/python -m pip install -qq --disable-pip-version-check pip-audit
 	@$(VENV)/audit/bin/pip-audit --disable-pip --no-deps --requirement requirements-lock.txt
+
+clients: $(VENV)/.installed-dev ## run the tests with the real clients, in a throw-away environment (needs a network and node)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && mkdir "$$folder/node" \
+	  && $(BIN)/python -m venv "$$folder/python" \
+	  && "$$folder/python/bin/python" -m pip install -qq --disable-pip-version-check --requirement tests/clients/python.txt \
+	  && cp tests/clients/package.json "$$folder/node/" \
+	  && (cd "$$folder/node" && npm install --silent --no-audit --no-fund --ignore-scripts) \
+	  && SEQLOOM_CLIENTS="$$folder" $(BIN)/python -m pytest tests/clients
 
 sbom: $(VENV)/.installed-dev ## write dist/sbom.json: the bill of materials (CycloneDX)
 	@$(BIN)/python .ci/supply_chain.py sbom dist/sbom.json
