@@ -8,12 +8,14 @@ Measures the packed model on the test set of its task. `--figures` adds what ben
 """
 
 import argparse
+import gzip
 import json
 import os
 import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from safetensors.numpy import load_file, save_file
 
 import seqloom
 from seqloom.config import dump_config
+from seqloom.files.durable import hash_file
 from seqloom.metrics.measures import METRICS
 from seqloom.runtime.bundled import BOX, NAMES
 from seqloom.runtime.folder import read_config, read_facts, read_tokenizers
@@ -29,6 +32,7 @@ from seqloom.runtime.run_facts import RunFacts, write_facts
 
 WEIGHTS = "model.safetensors"
 MOST_BYTES = 10_000_000
+SENTENCES = 500  # that the axes are fitted on
 TATOEBA = (
     "Sentences of [Tatoeba](https://tatoeba.org) through manythings.org, CC BY 2.0 FR; 15,000 pairs of Europarl "
     "(source: European Parliament proceedings). Some pairs come a second time in a form that people type "
@@ -114,6 +118,7 @@ def main() -> None:
     out = options.out / options.name
     pack(options.name, options.run, out)
     kind = KINDS[options.name]
+    keep_axes(out, Path(data) / kind.pairs, 1 if options.name == "fr-en" else 0)
     report = seqloom.evaluate(
         out, Path(data) / kind.pairs, columns="2,1" if options.name == "fr-en" else None, threads=1, quiet=True
     )
@@ -150,6 +155,13 @@ def pack(name: str, run: Path, out: Path) -> None:
         seqloom.export(twin, "compact", out, quiet=True)
 
 
+def keep_axes(folder: Path, pairs: Path, column: int) -> None:
+    """Fit the axes on which states are drawn: the folder holds no held-out sentences, and may only be read later."""
+    with gzip.open(pairs, "rt", encoding="utf-8") as file:
+        texts = [line.rstrip("\n").split("\t")[column] for line in islice(file, SENTENCES)]
+    seqloom.load(folder, threads=1).explain(texts[0], views=["states"], sentences=texts)
+
+
 def lower_capitals(folder: Path) -> None:
     """Let the translator read a text in capitals in lower case: its data has few of them."""
     config = read_config(folder)
@@ -166,6 +178,7 @@ def read_small_letters(folder: Path) -> None:
         (small,), (capital,) = tokenizer.encode(letter.lower()), tokenizer.encode(letter)
         table[small] = table[capital]
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    write_facts(folder, replace(read_facts(folder), weights_sha256=hash_file(folder / WEIGHTS)))
 
 
 def in_words(metric: str, score: Any) -> str:

@@ -42,7 +42,7 @@ ARMS = {
     "rnn": Arm("ladder/rnn"),
     "lstm": Arm("ladder/lstm-reversed"),
     "rnnsearch": Arm("ladder/rnnsearch-additive"),
-    "transformer": Arm(TRANSLATOR),
+    "transformer": Arm("transformer-small", ("model.positions=rotary",)),  # the translators' recipe needs longer to begin
     "pronounce": Arm(
         "g2p-lstm", ("model.width=376", "model.dropout=0.3", "train.max_epochs=0"), source="", tokenizer=None
     ),
@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--work", type=Path, default=Path("runs/box"))
     parser.add_argument("--set", dest="settings", action="append", default=[], help="SETTING=VALUE, for a trial")
+    parser.add_argument("--init", type=Path, help="begin with the weights of this run, with a warm-up of its own")
     parser.add_argument("--out", help="name of the run, for a trial")
     options = parser.parse_args()
     data = Path(os.environ.get("SEQLOOM_DATA") or sys.exit("SEQLOOM_DATA must name the folder with the corpora"))
@@ -64,7 +65,7 @@ def main() -> None:
     languages = [f"data.source_lang={arm.source}", f"data.target_lang={'fr' if arm.source == 'en' else 'en'}"]
     settings = [*arm.settings, *(languages if arm.source else []), *options.settings]
     out = options.work / (options.out or options.name)
-    run = seqloom.train(pairs, valid=valid, out=out, recipe=arm.recipe, overrides=settings, tokenizer=arm.tokenizer,
+    run = seqloom.train(pairs, valid=valid, out=out, recipe=arm.recipe, overrides=settings, tokenizer=arm.tokenizer, init=options.init,
                         budget=60 * options.minutes, threads=1)  # fmt: skip
     facts = run.facts
     print(f"{options.name}: {facts.step:,} updates, {facts.passes:.1f} passes, validation {facts.valid_scores}")
