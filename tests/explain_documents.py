@@ -9,7 +9,6 @@ from seqloom.explain.document import (
     Agreement,
     Beam,
     Choice,
-    Curve,
     Decay,
     Explained,
     Forced,
@@ -18,14 +17,12 @@ from seqloom.explain.document import (
     Lane,
     Map,
     Node,
-    Path,
-    Phrase,
-    Phrases,
     Reading,
     Side,
     Step,
     Token,
 )  # fmt: skip
+from seqloom.explain.points import Curve, Path, Phrase, Phrases
 
 SOURCE = "the animal did not cross the street because it was too tired ."
 TARGET = "l' animal n' a pas traversé la rue car il était trop fatigué ."

@@ -10,7 +10,7 @@ One document describes one model and one text. Several models on the same text m
 A reader must refuse a version that it does not know; unknown fields of the same version may be ignored.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from seqloom.errors import DataError
 from seqloom.explain.page import frame
+from seqloom.explain.points import Curve, Path, Phrases, Share, Whole
 
 VERSION: Literal[2] = 2  # version 1 was a single alignment
 # Every view, in the order in which it is shown.
@@ -25,8 +26,6 @@ VIEWS = (
     "attention", "self", "heads", "gates", "gradients", "attribution", "states", "phrases", "beam", "lens", "positions",
     "curves",
 )  # fmt: skip
-Whole = Annotated[int, msgspec.Meta(ge=0)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -144,17 +143,6 @@ class Agreement(msgspec.Struct, frozen=True):
     control: float | None
 
 
-class Path(msgspec.Struct, frozen=True):
-    """States of a model as points on the first axes of a PCA basis; one point per token of `axis`."""
-
-    name: str
-    axis: Literal["source", "target"]
-    basis: str  # hash of the basis; points of two documents can be compared if it is the same
-    explained: list[Share]  # share of the variance on each axis
-    points: list[list[float]]
-    fitted_on: Whole = 0  # sentences that the basis was fitted on
-
-
 class Node(msgspec.Struct, frozen=True):
     """A hypothesis of the search tree: its parent plus one token."""
 
@@ -243,33 +231,6 @@ class Lane(msgspec.Struct, frozen=True):
         extra = {"heads": self.heads, "beam": self.beam, "lens": self.lens, "states": self.paths}
         found = {found.view for found in self.maps} | {name for name, part in extra.items() if part}
         return [name for name in VIEWS if name in found]
-
-
-class Curve(msgspec.Struct, frozen=True):
-    """One figure of a training run over its steps."""
-
-    run: str
-    name: str  # loss, valid loss, learning rate, gradient norm, share of clipped steps, tokens per second ...
-    unit: str
-    steps: list[Whole]
-    values: list[float]
-
-
-class Phrase(msgspec.Struct, frozen=True):
-    """A sentence as a point of a map."""
-
-    text: str
-    label: str  # sentences with the same label have the same colour; may be empty
-    point: list[float]
-
-
-class Phrases(msgspec.Struct, frozen=True):
-    """Many sentences on one map: the vectors of one model on the first axes of a PCA basis."""
-
-    model: str
-    about: str  # what the vector of a sentence is: the last state, the mean over the tokens
-    explained: list[Share]
-    points: list[Phrase]
 
 
 class Explained(msgspec.Struct, frozen=True, tag_field="kind", tag="explain"):

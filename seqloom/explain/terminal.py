@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from seqloom.explain.beam_tree import beam
-from seqloom.explain.document import Curve, Explained, Lane, Map, Phrases
+from seqloom.explain.document import Explained, Lane, Map
 from seqloom.explain.heatmap import render_heatmap, safe, token
+from seqloom.explain.points import Curve, Phrases
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 MOST_ALTERNATIVES = 3

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqloom.explain.charts import COLOURS, plain
-from seqloom.explain.document import Explained, Head, Lane, Map, Node, Path, Reading
+from seqloom.explain.document import Explained, Head, Lane, Map, Node, Reading
 from seqloom.explain.panels import CELL, Panel, Row, heat, heat_of, labels, points, rows_of
+from seqloom.explain.points import Path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.errors import ModelError, UsageError
-from seqloom.explain.document import Curve
+from seqloom.explain.points import Curve
 from seqloom.files.reading import LOG, parse_json, read_file
 
 FILE = "metrics.jsonl"

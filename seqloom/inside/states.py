@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from seqloom.config import TASKS
-from seqloom.explain.document import Path, Phrase, Phrases
+from seqloom.explain.points import Path, Phrase, Phrases
 from seqloom.files.durable import hash_file
 from seqloom.inside.basis import Basis, fit, kept_or_fitted
 from seqloom.inside.subject import WEIGHTS, Lacks, Options, Parts, Subject

@@ -21,7 +21,8 @@ from torch import Tensor
 from seqloom.config import TASKS, Config
 from seqloom.decode.options import SearchRequest
 from seqloom.decode.score import log_softmax
-from seqloom.explain.document import Agreement, Beam, Decay, Heads, Map, Path, Reading, Side
+from seqloom.explain.document import Agreement, Beam, Decay, Heads, Map, Reading, Side
+from seqloom.explain.points import Path
 from seqloom.inside.basis import Basis
 from seqloom.models.api import LanguageModel, Reader, Seq2Seq
 from seqloom.nn.trace import Trace

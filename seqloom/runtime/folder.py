@@ -89,7 +89,7 @@ def read_config(path: Path) -> Config:
     if not file.is_file():
         raise ModelError(f"{path}: {why_no_model(path)} {WHAT_IT_IS}")
     try:
-        check_inner_folders(file.parent, PARTS)  # whoever reads a folder reads its settings first
+        check_inner_folders(file.parent, PARTS)  # every reader of a folder reads its settings first
         return build_config(read_toml(file, links=False), where=str(file))
     except UsageError as error:  # the same message, but here the folder is wrong and not the call
         raise ModelError(str(error)) from None

@@ -1,6 +1,6 @@
 """What can be expected of a run: how far its budget goes, and that a model that saw little of its data knows little.
 
-The first is told after the first updates, when the speed of the run is known:
+The first follows from the speed of the first updates:
 
 updates in all = updates so far + seconds left / seconds per update
 epochs         = updates in all * batches per update / batches per epoch

@@ -230,7 +230,7 @@ def connected(world: World) -> Iterator[OneProcess]:
     try:
         store, rank, size = next(iter(rendezvous("env://", timeout=timedelta(minutes=10))))
         if world.local_size == world.size:  # torchrun keeps its store: after a restart it has addresses of the dead
-            store = dist.PrefixStore(f"attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+            store = dist.PrefixStore(f"attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)  # type: ignore[attr-defined]
         backend = "cpu:gloo,cuda:nccl" if on_gpus else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=LONGEST_WAIT)
     except (RuntimeError, ValueError) as error:

@@ -8,9 +8,10 @@ from rich.console import Console
 
 from seqloom.data.lines import whole_lines
 from seqloom.errors import DataError, UsageError, did_you_mean
-from seqloom.explain.document import Curve, Explained
+from seqloom.explain.document import Explained
 from seqloom.explain.page import page
 from seqloom.explain.picture import need_matplotlib, picture
+from seqloom.explain.points import Curve
 from seqloom.explain.terminal import render
 from seqloom.files.durable import replace_file
 from seqloom.formats.live_model import check_live, live_model

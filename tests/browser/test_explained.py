@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from seqloom.explain.document import VIEWS, Beam, Curve, Explained, Heads
+from seqloom.explain.document import VIEWS, Beam, Explained, Heads
 from seqloom.explain.page import frame, page
+from seqloom.explain.points import Curve
 from tests import explain_documents as documents
 
 WORD = "animal"  # token 1 of the source and of every target

@@ -24,6 +24,8 @@ HEAVY = {
     "rouge_score",
     "sacrebleu",
     "sentencepiece",
+    "shutil",  # loads compressors: 10 ms
+    "tempfile",  # loads shutil
     "tensorboard",
     "torch",
     "transformers",

@@ -43,7 +43,8 @@ RULES: dict[str, tuple[set[str], str]] = {
     ),
     "explain": ({"errors"}, "draws what a model did from plain numbers; it knows no model"),
     "inside": (
-        {"errors", "files", "config", "text", "nn", "models", "decode", "runtime", "data.store"} | {"explain.document"},
+        {"errors", "files", "config", "text", "nn", "models", "decode", "runtime", "data.store"}
+        | {"explain.document", "explain.points"},
         "a loaded model and a text become an explain document; it draws nothing",
     ),
     "serve": (

@@ -9,17 +9,14 @@ from seqloom.errors import DataError
 from seqloom.explain.document import (
     VERSION,
     VIEWS,
-    Curve,
     Explained,
     Lane,
     Map,
-    Path,
-    Phrase,
-    Phrases,
     Side,
     Token,
     schema,
 )
+from seqloom.explain.points import Curve, Path, Phrase, Phrases
 
 
 def lane(**parts):

@@ -139,7 +139,8 @@ def test_views_of_the_original_text_are_named_and_dropped(tmp_path):
     found = run(
         tmp_path,
         f"""const {{ laneOf }} = await import("{SCRIPTS}/lane.js");
-        const model = {{ bases: {{}}, find: () => ({{ source: [], hypotheses: [], nodes: [], notes: ["cut"], beam: 1 }}) }};
+        const found = {{ source: [], hypotheses: [], nodes: [], notes: ["cut"], beam: 1 }};
+        const model = {{ bases: {{}}, find: () => found }};
         const maps = ["attention", "gradients", "gradients", "positions", "gates"].map((view) => ({{ view }}));
         const known = {{ model: "x", score: 3, reference: "r" }};
         const before = {{ ...known, maps, paths: [{{ name: "encoder" }}], lens: [1], decay: [1], agreement: [1] }};
