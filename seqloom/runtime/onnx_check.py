@@ -3,8 +3,8 @@
 A graph is a program. A loop may never end, and three bytes may ask for a tensor of any size. So the file is read here,
 field by field, before ONNX Runtime sees it: known operators only, no graph inside a node, no function, no data outside
 the file, no tensor with more numbers than the file has for it. A node whose inputs are all constants, which the runtime
-would compute while it loads, may only rearrange them. The memory that a graph may use for its results has a limit in
-`onnx_graph`.
+would compute while it loads, may only rearrange them, and not again and again. The memory that a graph may use for its
+results, and the time, have limits in `onnx_graph`.
 
 The layout is that of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto), read as plain protobuf.
 """
@@ -12,7 +12,8 @@ The layout is that of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/on
 import math
 from collections.abc import Iterator
 
-MOST_NODES = 50_000
+MOST_NODES = 5_000  # the runtime takes seconds to plan so many, and minutes for ten times as many
+MOST_REARRANGED = 16  # times the numbers that the file has room for
 MOST_NUMBERS = 2**31
 LONGEST_NAME = 1000
 KINDS = {1: 4, 2: 1, 3: 1, 6: 4, 7: 8, 9: 1, 11: 8}  # data type: bytes per number; floats, integers and bool
@@ -48,21 +49,24 @@ def check_graph(content: bytes) -> None:
 
 def check_nodes(graph: memoryview) -> None:
     """Check the nodes and the weights of a graph; nodes come in the order in which they are computed."""
-    constants: set[bytes] = set()
+    constants: dict[bytes, int] = {}  # numbers of each
     nodes = []
     for number, part in fields(graph, GRAPH, "the graph"):
         if number == 1:
             nodes.append(as_bytes(part))
         elif number == 5:
-            constants.add(check_tensor(as_bytes(part)))
+            name, size = check_tensor(as_bytes(part))
+            constants[name] = size
     if len(nodes) > MOST_NODES:
         raise BadGraph(f"{len(nodes):,} nodes, {MOST_NODES:,} are allowed")
     for node in nodes:
         check_node(node, constants)
+    if sum(constants.values()) > MOST_REARRANGED * len(graph):
+        raise BadGraph("its constants are rearranged again and again")
 
 
-def check_node(node: memoryview, constants: set[bytes]) -> None:
-    """Check one node; if it makes a constant, the names of its outputs are added to those of the constants."""
+def check_node(node: memoryview, constants: dict[bytes, int]) -> None:
+    """Check one node; if it makes a constant, the names and sizes of its outputs are added to those of the constants."""
     inputs, outputs, operators, attributes = set[bytes](), set[bytes](), set[str](), list[memoryview]()
     for number, part in fields(node, NODE, "a node"):
         if number in (1, 2):
@@ -78,10 +82,10 @@ def check_node(node: memoryview, constants: set[bytes]) -> None:
         raise BadGraph(f"the operator {strange!r:.60}, which no graph of Seqloom has")
     for attribute in attributes:
         check_attribute(attribute)
-    if inputs - {b""} <= constants:
+    if inputs - {b""} <= constants.keys():
         if not operators <= REARRANGE:
             raise BadGraph(f"the operator {min(operators)!r} with nothing but constants")
-        constants |= outputs
+        constants.update(dict.fromkeys(outputs, sum(constants.get(name, 0) for name in inputs)))
 
 
 def check_attribute(attribute: memoryview) -> None:
@@ -90,8 +94,8 @@ def check_attribute(attribute: memoryview) -> None:
             check_tensor(as_bytes(part))
 
 
-def check_tensor(tensor: memoryview) -> bytes:
-    """Check that a tensor has its numbers in this file, and no more than these; return its name."""
+def check_tensor(tensor: memoryview) -> tuple[bytes, int]:
+    """Check that a tensor has its numbers in this file, and no more than these; return its name and their count."""
     sizes: list[int] = []
     kinds, name, raw, listed = set[int](), b"", 0, 0
     for number, part in fields(tensor, TENSOR, "a tensor"):
@@ -112,7 +116,7 @@ def check_tensor(tensor: memoryview) -> bytes:
     wanted = math.prod(sizes) if all(0 <= size < MOST_NUMBERS for size in sizes) and len(sizes) <= 16 else MOST_NUMBERS
     if wanted > raw // KINDS[max(kinds)] + listed:
         raise BadGraph("a tensor with more numbers than the file has for it")
-    return name
+    return name, wanted
 
 
 def fields(message: memoryview, known: set[int], what: str) -> Iterator[Field]:

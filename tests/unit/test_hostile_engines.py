@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from seqloom.errors import ModelError
+from seqloom.runtime import onnx_graph
 from seqloom.runtime.engine_folder import read_manifest
 from seqloom.runtime.folder import open_run
 from seqloom.runtime.onnx_check import OPERATORS, BadGraph, check_graph
@@ -162,6 +163,53 @@ def test_what_a_graph_computes_is_bounded(folder, environment):
     done = translate(folder, environment, "--engine", "onnx")
     assert done.returncode == 4, done.stderr
     assert "needs more than 512 MB" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_what_takes_far_too_long_is_stopped(tmp_path, monkeypatch):
+    """No loop and little memory, but 2,000 products of large matrices that the text makes."""
+    monkeypatch.setattr(onnx_graph, "RESERVE", 1.5)
+    many = numbers("many", *range(3000), kind=np.float32)
+    nodes = [
+        node("Cast", "tokens", out="t", to=TYPES.FLOAT),
+        node("ReduceSum", "t", out="one", keepdims=0),
+        node("Add", "many", "one", out="row"),
+        node("Unsqueeze", "row", "axis", out="column"),
+        node("Add", "row", "column", out="x0"),
+        *(node("MatMul", "x0" if number % 2 else f"x{number}", "x0", out=f"x{number + 1}") for number in range(2000)),
+        node("Identity", "x2000"),
+    ]
+    file = tmp_path / "encoder.onnx"
+    file.write_bytes(model_of(*nodes, weights=(many, numbers("axis", 1))))
+    graph = onnx_graph.open_graph(file, threads=1)
+    with pytest.raises(ModelError, match="takes far longer than a graph of its size"):
+        graph.run({"tokens": np.ones((1, 4), np.int64)})
+    assert not onnx_graph.RUNNING
+
+
+def test_fast_runs_refill_the_reserve(tmp_path):
+    file = tmp_path / "encoder.onnx"
+    file.write_bytes(model_of(node("Cast", "tokens", to=TYPES.FLOAT)))
+    graph = onnx_graph.open_graph(file, threads=1)
+    graph.reserve = 1.0
+    for _ in range(3):
+        graph.run({"tokens": np.ones((500, 500), np.int64)})
+    assert 1.0 < graph.reserve <= onnx_graph.RESERVE
+
+
+def turns(number: int) -> bytes:
+    """A large constant that is transposed so many times while the runtime loads."""
+    weights = onnx.numpy_helper.from_array(np.ones((100, 100), np.float32), "w0")
+    nodes = [node("Transpose", f"w{each}", out=f"w{each + 1}") for each in range(number)]
+    return model_of(*nodes, node("Cast", "tokens", out="t", to=TYPES.FLOAT), node("MatMul", "t", f"w{number}"),
+                    weights=(weights,))  # fmt: skip
+
+
+def test_what_a_graph_computes_while_it_loads_is_bounded():
+    check_graph(turns(3))
+    with pytest.raises(BadGraph, match="rearranged again and again"):
+        check_graph(turns(200))
+    with pytest.raises(BadGraph, match="nodes, 5,000 are allowed"):
+        check_graph(model_of(*(node("Identity", "tokens", out=f"x{each}") for each in range(5001))))
 
 
 # Folders
