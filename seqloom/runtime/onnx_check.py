@@ -66,7 +66,7 @@ def check_nodes(graph: memoryview) -> None:
 
 
 def check_node(node: memoryview, constants: dict[bytes, int]) -> None:
-    """Check one node; if it makes a constant, the names and sizes of its outputs are added to those of the constants."""
+    """Check one node; if it makes a constant, the names and sizes of its outputs are added to the constants."""
     inputs, outputs, operators, attributes = set[bytes](), set[bytes](), set[str](), list[memoryview]()
     for number, part in fields(node, NODE, "a node"):
         if number in (1, 2):
