@@ -66,7 +66,7 @@ class ChatMessage(Struct):
     content: str
 
 
-class Choice(Struct):
+class ChatChoice(Struct):
     index: int
     message: ChatMessage
     finish_reason: str
@@ -86,7 +86,7 @@ class ChatAnswer(Struct, kw_only=True):
     object: str = "chat.completion"
     created: int
     model: str
-    choices: list[Choice] = []
+    choices: list[ChatChoice] = []
     usage: Usage = NOTHING_USED
 
 
@@ -114,7 +114,7 @@ async def complete(service: Service, said: ChatRequest) -> ChatAnswer | Response
     [written] = await write(service, model, [prompt], said)
     answer.usage = usage_of([written])
     answer.choices = [
-        Choice(place, ChatMessage("assistant", text), finish)
+        ChatChoice(place, ChatMessage("assistant", text), finish)
         for place, (text, finish) in enumerate(zip(written.texts, written.finish, strict=True))
     ]
     if not said.stream:

@@ -15,9 +15,10 @@ from starlette.responses import Response, StreamingResponse
 from seqloom.serve.endpoint import Endpoint
 from seqloom.serve.messages import Said
 from seqloom.serve.openai import PIECES, ChatError
-from seqloom.serve.refusal import Refusal
 from seqloom.serve.service import Service
 from seqloom.serve.writing import Temperature, Tokens, TopP, WritingOptions, find_model, write
+
+NoResponse = Annotated[Literal[""], Meta(description="empty: this server stores no responses")]
 
 
 class InputPart(Struct):
@@ -41,7 +42,7 @@ class ResponseRequest(Said, kw_only=True):
     temperature: Temperature | None = None
     top_p: TopP | None = None
     stream: Annotated[bool | None, Meta(description="true or false")] = None
-    previous_response_id: Annotated[str, Meta(description="empty: this server stores no responses")] | None = None
+    previous_response_id: NoResponse | None = None
 
 
 class ResponseAnswer(Struct, kw_only=True):
@@ -67,8 +68,6 @@ class ResponseAnswer(Struct, kw_only=True):
 
 
 async def respond(service: Service, said: ResponseRequest) -> ResponseAnswer | Response:
-    if said.previous_response_id:
-        raise Refusal(400, "previous_response_id is set, but this server stores no responses.")
     model, text = find_model(service, said.model), text_of(said.input)
     options = WritingOptions(max_tokens=said.max_output_tokens, temperature=said.temperature, top_p=said.top_p)
     [written] = await write(service, model, [text], options)

@@ -35,7 +35,7 @@ def openapi(service: Service, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     _, schemas = msgspec.json.schema_components([*taken, *refused], ref_template=REFERENCE)
     for endpoint in endpoints:
         (answer,), found = msgspec.json.schema_components([endpoint.answer], ref_template=REFERENCE)
-        schemas |= found
+        add(schemas, found)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, answer, schemas)
     for schema in schemas.values():
         narrow(schema, service)
@@ -46,6 +46,13 @@ def openapi(service: Service, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": schemas},
     }
+
+
+def add(schemas: dict[str, Any], found: dict[str, Any]) -> None:
+    """Add the types of an answer; two of the same name would make the document wrong about one of them."""
+    for name, schema in found.items():
+        if schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"two types of answers and requests have the name {name}")
 
 
 def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
@@ -122,6 +129,9 @@ def narrow(whole: dict[str, Any], service: Service) -> None:
             schema |= BINARY
         if "description" not in schema:
             continue  # of an answer
+        if name == "source_lang" and name in whole.get("required", ()):  # of a glossary, which is for one language
+            schema["enum"] = service.sources
+            continue
         for kind in (schema, *schema.get("anyOf", ())):
             if kind.get("type") == "string" and allowed.get(name):
                 kind["enum"] = allowed[name]

@@ -58,7 +58,7 @@ class Scene:
 SCENES = {
     "checking": Scene(TRAIN, "run", "seqloom.training.data:Turns.look"),
     "tokenizer": Scene(TRAIN, "run", "seqloom.training.tokenizers:learn_tokenizer"),
-    "encoding": Scene(TRAIN, "run", "seqloom.data.store_builder:Builder.move_held_out"),
+    "encoding": Scene(TRAIN, "run", "seqloom.data.store_index:write_held_out"),
     "steps": Scene(TRAIN, "run", "seqloom.training.loop:Loop.next_indices", 11),
     "validation": Scene(TRAIN, "run", "seqloom.training.validation:Validation.loss"),
     "checkpoint": Scene(TRAIN, "run", "seqloom.training.checkpoint:write_new", 10),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults.promises import read_table
 from tests.faults.scenes import SCENES, Scene, leftovers, newest, portrait, repair
-from tests.moments import flip
+from tests.moments import flip, owner_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="fork, signals, capabilities")
 
@@ -117,3 +117,10 @@ def test_the_promise_is_kept(
         assert answer["code"] == 0, answer["errors"]
     assert portrait(folder / scene.out) == wanted(scene)
     assert not leftovers(folder)
+
+
+@pytest.mark.parametrize("stage", SCENES)
+def test_each_moment_is_that_of_a_function(stage: str) -> None:
+    """Fast, for those who rename a function: the slow tests above stop there."""
+    owner, name = owner_of(SCENES[stage].at)
+    assert callable(getattr(owner, name))

@@ -23,6 +23,11 @@ def paths():
     return sorted((end.method, end.path) for end in ENDPOINTS if not (end.takes and takes_a_file(end.takes)))
 
 
+# What no schema can say: the form of a glossary, an id that this server has given before, and that a request names
+# either a model or languages. So the document does not promise that these requests are accepted, only what is answered.
+NOT_SAID = {("POST", "/v1/translate"), ("POST", "/v2/translate"), ("POST", "/v2/glossaries"), ("POST", "/v1/explain")}
+
+
 def read_schema(server):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -46,6 +51,9 @@ def try_out(schema, method, path, examples, headers=None):
     """Requests that the document allows and that it forbids, each answered as it says."""
     import hypothesis
     from schemathesis.generation import GenerationMode
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+    except_for = [positive_data_acceptance] if (method, path) in NOT_SAID else []
 
     strategy = schema[path][method].as_strategy(generation_mode=GenerationMode.POSITIVE)
     wrong = schema[path][method].as_strategy(generation_mode=GenerationMode.NEGATIVE)
@@ -54,7 +62,7 @@ def try_out(schema, method, path, examples, headers=None):
                          suppress_health_check=list(hypothesis.HealthCheck))  # fmt: skip
     @hypothesis.given(case=strategy)
     def right(case):
-        case.call_and_validate(headers=headers)
+        case.call_and_validate(headers=headers, excluded_checks=except_for)
 
     @hypothesis.settings(max_examples=examples, database=None, deadline=None, derandomize=True,
                          suppress_health_check=list(hypothesis.HealthCheck))  # fmt: skip
