@@ -1,6 +1,7 @@
 """Models beside a served one: loaded only to be explained on the same text (`seqloom serve MODEL --beside OTHER`).
 
-Each belongs to the served model of the same two languages, and has the name of its folder.
+Each belongs to the served model of the same two languages, and has the name of its folder. A folder may be named as
+those languages are (en-fr): requests that give this name mean the folder, and those that give none the served model.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +31,8 @@ def place_beside(models: "Mapping[tuple[str, str], Model]", others: "Iterable[Pa
         if len(model.beside) == MOST:
             raise UsageError(f"--beside {pair.folder}: {model.name} has {MOST} models beside it; {MOST} is the most")
         name = folder_name(pair)
-        if name in {known for each in models.values() for known in names_of(each)}:
+        others = [each for each in models.values() if each is not model]
+        if name in {*folder_names(model), *(known for each in others for known in (each.name, *folder_names(each)))}:
             raise UsageError(f"--beside {pair.folder}: another model is named {name} too; rename one of the folders")
         model.beside[name] = pair.translator
 
@@ -43,10 +45,10 @@ def with_languages(models: "Mapping[tuple[str, str], Model]", other: "Pair") -> 
     return replace(other, source=source, target=target)
 
 
-def names_of(model: "Model") -> list[str]:
-    """All names under which a served model and those beside it are known."""
+def folder_names(model: "Model") -> list[str]:
+    """The names of the folders of a served model and of those beside it."""
     own = model.translator.folder
-    return [model.name, *([own.name] if own else []), *model.beside]
+    return [*([own.name] if own else []), *model.beside]
 
 
 def folder_name(pair: "Pair") -> str:

@@ -61,7 +61,11 @@ Explainable = Annotated[str, Meta(description="a text", extra_json_schema=SHORT)
 Views = Annotated[list[str], Meta(description=f"a list of views: {', '.join(VIEWS)}", max_length=len(VIEWS))]
 Prefix = Annotated[list[Whole], Meta(description="a list of ids of target tokens", max_length=4096)]
 ModelName = Annotated[
-    str, Meta(description="the name of a model, as /v1/model gives them; empty = the one that translates the text")
+    str,
+    Meta(
+        description="the name of a model, as /v1/model gives them (of two with the same name the one beside); "
+        "empty = the one that translates the text"
+    ),
 ]
 Beside = Annotated[bool, Meta(description="true or false: also those beside this model, each a lane of the document")]
 Given = Annotated[str | None, Meta(description="a text, or nothing")]

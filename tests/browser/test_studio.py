@@ -244,13 +244,17 @@ def test_a_key_can_be_given(browser, locked, translated):
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(60_000)
+    said = []
+    page.on("console", lambda message: said.append(message.text))
     page.goto(locked.address)
     page.wait_for_selector("#key-row:not([hidden])")
     type_text(page, "the cat")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('api_key')")
     page.fill("#key", "open sesame")
-    page.press("#key", "Tab")
+    page.press("#key", "Enter")
     wait_for_translation(page, translated("the cat"))
+    assert page.url.rstrip("/") == locked.address.rstrip("/"), "Enter leaves the page where it is"
+    assert not [text for text in said if "DOM" in text or "assword" in text]
     context.close()
 
 

@@ -108,6 +108,26 @@ def test_what_cannot_stand_beside_is_a_sentence(three, pairs):
         Service([first], beside=[*beside(*three[1:]), *renamed(first, "a", "b")])
 
 
+def test_a_folder_may_be_named_as_the_languages_are(three, serve):
+    """The name means the folder; the served model answers requests without a name."""
+    first, second = (load_pair(f"en-de={folder}", 1, engine="torch") for folder in three[:2])
+    (other,) = renamed(second, "en-de")
+    with serve(Service([first], beside=[other])) as running:
+        (model,) = running.get("/v1/model").json["models"]
+        assert (model["name"], [one["name"] for one in model["beside"]]) == ("en-de", ["en-de"])
+        (named,) = lanes_of(running.post("/v1/explain", q="a dog", model="en-de"))
+        (unnamed,) = lanes_of(running.post("/v1/explain", q="a dog"))
+        both = lanes_of(running.post("/v1/explain", q="a dog", beside=True))
+    assert "attention" not in named.views() and "attention" in unnamed.views()  # the LSTM of `three` has none
+    assert [lane.views() for lane in both] == [unnamed.views(), named.views()]
+
+
+def test_a_folder_named_as_other_languages_that_are_served_is_refused(three, pairs):
+    (other,) = renamed(load_pair(f"de-en={three[1]}", 1, engine="torch"), "en-de")
+    with pytest.raises(UsageError, match="another model is named en-de too; rename one of the folders"):
+        Service(pairs, beside=[other])
+
+
 def renamed(pair, *names):
     from copy import copy
     from dataclasses import replace

@@ -1,5 +1,6 @@
 // Runs the graphs of a model, whatever its architecture: nodes in order, tensors by name.
 import { OPERATORS } from "./operators.js";
+import { pack } from "./packed.js";
 import { gateNames, stateNames } from "./recurrent.js";
 import { tensor } from "./tensors.js";
 
@@ -18,7 +19,11 @@ export class Graph {
       const node = { run: OPERATORS[operator], inputs, outputs, attributes, cells };
       for (const name of cells.length ? [...gateNames(operator, cells), ...stateNames(operator, cells)] : []) this.recorded[name] = name;
       if (inputs.every((name) => this.constants.has(name))) compute(node, this.constants);
-      else this.nodes.push(node);
+      else {
+        this.nodes.push(node);
+        const weights = operator === "MatMul" || operator === "Gemm" ? this.constants.get(inputs[1]) : null;
+        if (weights) pack(weights, Boolean(attributes.transB));
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 // Matrix products, in loops that a browser compiles well: four columns or four rows of the second matrix at once.
+import { packedProduct, packOf } from "./packed.js";
 import { broadcast, expand, sizeOf, tensor, zeros } from "./tensors.js";
 
 // out (R,N) += x (R,K) times w (K,N), each beginning at its offset.
@@ -92,7 +93,9 @@ export function matmul(a, b) {
   if (sizeOf(right) === K * N) {
     // one matrix for all: a single product of many rows
     const x = sizeOf(left) === count * R * K ? a.data : expand(tensor(left, a.data), [...before, R, K]).data;
-    addProduct(out.data, 0, x, 0, b.data, 0, count * R, K, N);
+    const packed = packOf(b, false);
+    if (packed) packedProduct(out.data, x, packed, count * R, K, N);
+    else addProduct(out.data, 0, x, 0, b.data, 0, count * R, K, N);
     return out;
   }
   const x = expand(tensor(left, a.data), [...before, R, K]).data;
@@ -111,11 +114,17 @@ export function gemm(a, b, c, { alpha = 1, beta = 1, transA = 0, transB = 0 }) {
     for (let r = 0; r < R; r++) for (let k = 0; k < K; k++) x[r * K + k] = a.data[k * R + r];
   }
   const out = zeros([R, N]);
-  (transB ? addProductTransposed : addProduct)(out.data, 0, x, 0, b.data, 0, R, K, N);
+  const packed = packOf(b, Boolean(transB));
+  if (packed) packedProduct(out.data, x, packed, R, K, N);
+  else (transB ? addProductTransposed : addProduct)(out.data, 0, x, 0, b.data, 0, R, K, N);
   if (alpha !== 1) for (let i = 0; i < out.data.length; i++) out.data[i] *= alpha;
   if (c) {
-    const added = expand(c, [R, N]).data;
-    for (let i = 0; i < out.data.length; i++) out.data[i] += beta * added[i];
+    const isRow = c.data.length === N && c.shape.at(-1) === N; // one bias for all rows
+    const added = isRow ? c.data : expand(c, [R, N]).data;
+    for (let i = 0, j = 0; i < out.data.length; i++) {
+      out.data[i] += beta * added[j];
+      if (++j === added.length) j = 0;
+    }
   }
   return out;
 }

@@ -243,6 +243,7 @@ function wire() {
   $("copy").addEventListener("click", () => copy(output.textContent).then(() => say("Copied.")));
   $("copy-code").addEventListener("click", () => copy($("snippet").textContent).then(() => say("Copied.")));
   $("key").addEventListener("change", () => { useKey($("key").value); changed(0); });
+  $("key-row").addEventListener("submit", (event) => event.preventDefault());  // Enter is a change too; nothing is sent
   $("theme").addEventListener("click", changeTheme);
   $("others").addEventListener("toggle", askForOthers);
   document.addEventListener("keydown", (event) => {
