@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from seqloom.explain.document import VIEWS, Beam, Explained, Heads
 from seqloom.explain.page import frame, page
@@ -67,6 +68,14 @@ def test_every_view_is_drawn_with_a_table_and_words_about_it(show):
         tables = card.locator("details.numbers").count() + card.locator("table").count()
         assert tables >= max(1, pictures), f"{view}: a table for every picture"
     assert opened.locator("nav a").count() == len(VIEWS)
+
+
+def test_a_long_answer_without_spaces_stays_on_a_narrow_page(show):
+    document = documents.everything()
+    lanes = [structs.replace(lane, answers=["se" * 200]) for lane in document.lanes]
+    opened = show(structs.replace(document, lanes=lanes), viewport={"width": 400, "height": 800})
+    assert opened.locator(".answer").first.inner_text() == "se" * 200
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_model_that_lacks_a_view_says_why_in_that_view(show):

@@ -101,6 +101,7 @@ class Inside {
   // The document of the text; `all`: with the views that take seconds.
   async open(all = false) {
     if (!this.asked.q.trim()) return this.say("Type a text on the first page, then choose “Look inside”.");
+    if (this.watching) this.toggleCurves();  // else the next curves would take the place of the views
     this.say("");
     $("views").setAttribute("aria-busy", "true");
     try {
@@ -130,14 +131,17 @@ class Inside {
 
   // Curves of the served runs in the place of the views, again and again: a run may still train.
   toggleCurves() {
-    const on = !this.watching;
+    this.watch(!this.watching);
+    if (this.watching) this.showCurves();
+    else if (this.session) this.session.draw();
+    else $("views").replaceChildren();
+  }
+
+  watch(on) {
     $("curves").setAttribute("aria-pressed", String(on));
     clearInterval(this.watching);
     this.drawn = null;
     this.watching = on ? setInterval(() => this.showCurves(), EVERY) : 0;
-    if (on) this.showCurves();
-    else if (this.session) this.session.draw();
-    else $("views").replaceChildren();
   }
 
   async showCurves() {
