@@ -13,6 +13,7 @@ states            paths of states, and many sentences on one map
 basis             the axes of states (PCA), fitted once per model and kept in its folder
 lens              what a model would say from an earlier layer or fewer words
 positions         positional encodings
+hooks             outputs of parts of a model seen or replaced, in the thread that explains only
 input_gradients   gradients of predictions with respect to the tokens that were read
 flow              gradient flow: how strongly each prediction depends on each token
 integrated_gradients   the part of a score that came from each token, on a path split where needed

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seqloom.explain.document import Agreement, Map
+from seqloom.inside.hooks import hooked
 from seqloom.inside.input_gradients import Question, check_work, input_gradients
 from seqloom.inside.integrated_gradients import POINTS, Integrated, integrate
 from seqloom.inside.subject import Options, Parts, Subject
@@ -109,9 +110,5 @@ def uniform_attention(model: nn.Module) -> Iterator[bool]:
 
     scoring: list[nn.Module] = [part.score for part in model.modules() if isinstance(part, AttentiveDecoder)]
     scoring += [part.cross.W_q for part in model.modules() if isinstance(part, DecoderBlock)]
-    hooks = [part.register_forward_hook(zero) for part in scoring]
-    try:
-        yield bool(hooks)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with hooked(scoring, zero):
+        yield bool(scoring)

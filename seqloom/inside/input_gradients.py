@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from seqloom.inside.hooks import hooked
 from seqloom.inside.subject import Lacks, Subject
 from seqloom.models.api import LanguageModel, Reader
 from seqloom.text.vocabulary import FIRST_WORD
@@ -120,9 +121,5 @@ def embeddings_as_leaves(model: nn.Module, scales: Float[Tensor, "R 1 1"]) -> It
         return leaves[-1]
 
     tables = {getattr(model, name) for name in ("source_table", "target_table") if hasattr(model, name)}
-    hooks = [table.register_forward_hook(replace) for table in tables]
-    try:
+    with hooked(tables, replace):
         yield leaves
-    finally:
-        for hook in hooks:
-            hook.remove()

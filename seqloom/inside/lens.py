@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from seqloom.decode.score import token_log_probs
 from seqloom.decode.search import search
 from seqloom.explain.document import Reading
+from seqloom.inside.hooks import hooked
 from seqloom.inside.subject import Lacks, Options, Parts, Subject
 from seqloom.models.api import Memory, Seq2Seq
 from seqloom.models.encoder_only import TransformerReader, mean_over
@@ -113,9 +114,5 @@ def outputs_of(blocks: Any) -> Iterator[list[Tensor]]:
     def keep(block: nn.Module, inputs: object, output: Any) -> None:
         found.append(output[0] if isinstance(output, tuple) else output)
 
-    hooks = [block.register_forward_hook(keep) for block in blocks]
-    try:
+    with hooked(blocks, keep):
         yield found
-    finally:
-        for hook in hooks:
-            hook.remove()

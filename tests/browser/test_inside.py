@@ -115,8 +115,8 @@ def test_curves_follow_a_run_that_trains(inside, pairs):
         assert inside.locator("#view-curves").count() == 0
         inside.click("#curves")
         inside.wait_for_selector("#view-curves")
-        inside.click("#all")  # ends the curves, also once the log has grown
-        inside.wait_for_selector("#view-attention")
+        inside.click("#all")  # ends the curves
+        inside.wait_for_selector("#view-attribution")
         assert inside.get_attribute("#curves", "aria-pressed") == "false"
         assert inside.locator("#view-curves").count() == 0
     finally:
