@@ -1,6 +1,7 @@
 """Looking at, or replacing, what parts of a model give while a text is explained.
 
-A server explains in one thread and translates in others, with the same model: a hook acts only in the thread that set it.
+A server explains in one thread and translates in others, with the same model: a hook acts only in the thread that set
+it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
