@@ -31,8 +31,8 @@ def place_beside(models: "Mapping[tuple[str, str], Model]", others: "Iterable[Pa
         if len(model.beside) == MOST:
             raise UsageError(f"--beside {pair.folder}: {model.name} has {MOST} models beside it; {MOST} is the most")
         name = folder_name(pair)
-        others = [each for each in models.values() if each is not model]
-        if name in {*folder_names(model), *(known for each in others for known in (each.name, *folder_names(each)))}:
+        rest = [each for each in models.values() if each is not model]
+        if name in {*folder_names(model), *(known for each in rest for known in (each.name, *folder_names(each)))}:
             raise UsageError(f"--beside {pair.folder}: another model is named {name} too; rename one of the folders")
         model.beside[name] = pair.translator
 
