@@ -24,6 +24,7 @@ LOG = 2**28  # metrics.jsonl
 TEXTS = 2**30  # the texts of a validation part
 
 MOST_PARTS = 2**23  # values in a JSON file: an empty list is two bytes there and 64 in memory
+MOST_DOTS = 200  # in a line of TOML: the parser needs the square of the parts of a key
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
@@ -131,6 +132,8 @@ def has_half_character(value: Any) -> bool:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML; every fault is a ValueError."""
+    if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+        raise ValueError(f"a line with more than {MOST_DOTS} dots, which no such file has")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -158,8 +158,15 @@ def test_every_fault_of_json_is_a_sentence(folder, name, content):
 
 @pytest.mark.parametrize(
     "content",
-    ["x = " + "9" * 5000, "x = " + "[" * 100_000, b"x = '\xff'", "x = '\\ud800'", "[data]\nmax_tokens = 1e999"],
-    ids=["digits", "deep", "not UTF-8", "surrogate", "infinite"],
+    [
+        "x = " + "9" * 5000,
+        "x = " + "[" * 100_000,
+        b"x = '\xff'",
+        "x = '\\ud800'",
+        "[data]\nmax_tokens = 1e999",
+        "a." * 100_000 + "a = 1",
+    ],
+    ids=["digits", "deep", "not UTF-8", "surrogate", "infinite", "dots"],
 )
 def test_every_fault_of_toml_is_a_sentence(folder, content):
     put(folder / "config.toml", content)
