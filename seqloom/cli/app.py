@@ -21,7 +21,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, UnknownOptionError
 
 from seqloom import __version__
 from seqloom.errors import SeqloomError, TrainingError, UsageError, did_you_mean, visible
@@ -238,8 +238,7 @@ def explain(error: Exception, tokens: Sequence[str]) -> int:
             return error.exit_code
         case CycloptsError():
             verb = f" {tokens[0]}" if tokens and tokens[0] in VERBS else ""
-            what = tell_missing(error) if isinstance(error, MissingArgumentError) else error
-            say(f"{what}\nSee `seqloom{verb} --help`.")
+            say(f"{tell_wrong_call(error)}\nSee `seqloom{verb} --help`.")
             return UsageError.exit_code
         case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
             why = "the disk is full, or a quota or file-size limit is reached"
@@ -253,6 +252,15 @@ def explain(error: Exception, tokens: Sequence[str]) -> int:
     return 1
 
 
+def tell_wrong_call(error: CycloptsError) -> str:
+    match error:
+        case MissingArgumentError():
+            return tell_missing(error)
+        case UnknownOptionError():
+            return tell_unknown(error)
+    return str(error)
+
+
 def tell_missing(error: MissingArgumentError) -> str:
     """Say that an option is missing; cyclopts would say that it `requires an argument`."""
     assert error.argument is not None
@@ -264,6 +272,13 @@ def tell_missing(error: MissingArgumentError) -> str:
     return f"{' '.join(error.command_chain or ())}: {name} is missing." + "".join(
         f" Did you mean {name} instead of {word}?" for word in near[:1]
     )
+
+
+def tell_unknown(error: UnknownOptionError) -> str:
+    """Name the option alone, without the value after its equals sign; cyclopts would find no name that is near it."""
+    name = (error.token.keyword or error.token.value).partition("=")[0]
+    known = [known for argument in error.argument_collection if argument.parse for known in argument.names]
+    return f"Unknown option: {name}.{did_you_mean(name, known)}"
 
 
 def say(message: str) -> None:

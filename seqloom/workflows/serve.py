@@ -95,6 +95,11 @@ def load_pair(word: str, threads: int | None, engine: str = "auto") -> Pair:
     """Load a folder, or SOURCE-TARGET=FOLDER for a model whose settings have no languages or wrong ones."""
     match = None if Path(word).exists() else NAMED.fullmatch(word)
     folder = find_model(match[3] if match else word)
+    if TASKS[read_config(folder).task.name].shape == "continues":  # the translator refuses the other shapes itself
+        raise UsageError(
+            f"{folder}: a language model continues a prompt and does not translate: serve it by a name, "
+            "as FOLDER or NAME=FOLDER"
+        )
     notice = logging.getLogger("seqloom.serve").warning
     load = partial(Translator.load, folder, threads=threads, engine=engine, notice=notice)
     translator = load()

@@ -192,15 +192,14 @@ def test_languages_come_from_the_folder_or_from_the_command_line(folders, make_f
         check_pairs([unnamed, Pair("src", "tgt", unnamed.translator, "another")])
 
 
-def test_a_language_model_is_not_served(tmp_path):
+def test_a_language_model_is_not_served_as_a_translator(tmp_path):
     from seqloom.config import dump_config, load_config
     from seqloom.workflows.serve import load_pair
 
     config = load_config(overrides=["task.name=language", "model.kind=gpt"])
     (tmp_path / "config.toml").write_text(dump_config(config), "utf-8")
-    for word in (str(tmp_path), f"en-de={tmp_path}"):
-        with pytest.raises(UsageError, match=r"continues a prompt and does not translate: use `seqloom generate`"):
-            load_pair(word, 1)
+    with pytest.raises(UsageError, match=r"does not translate: serve it by a name, as FOLDER or NAME=FOLDER"):
+        load_pair(f"en-de={tmp_path}", 1)
 
 
 def test_the_server_itself_needs_no_torch(python):

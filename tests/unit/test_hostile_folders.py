@@ -456,7 +456,7 @@ def test_a_message_shows_control_characters(capsys):
 def test_the_commands_to_paste_are_quoted():
     service = SimpleNamespace(
         models={("en;touch x", 'd"e'): SimpleNamespace(source="en;touch x", target='d"e', name="m", beside=())},
-        key=None, name_of=str,
+        named={}, key=None, name_of=str,
     )  # fmt: skip
     said = greeting(service, "http://localhost")
     assert """-d 'source=en;touch x' -d 'target=d"e'""" in said

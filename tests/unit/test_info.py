@@ -95,12 +95,17 @@ def test_a_cut_weight_file_is_found(folder, size):
         ("kept", True),
         ("data_hash", 7),
         ("finished", "no"),
-        ("made_on", {"torch": 3}),
     ],
 )
 def test_a_fact_of_the_wrong_kind_is_named(folder, name, value):
     write_facts(folder, **{name: value})
     with pytest.raises(ModelError, match=rf"run\.json: damaged: {name} = .*, want "):
+        describe(folder)
+
+
+def test_a_processor_that_is_no_text_is_named(folder):
+    write_facts(folder, made_on={"torch": 3})
+    with pytest.raises(ModelError, match=r"run\.json: damaged: made_on: want texts by name"):
         describe(folder)
 
 
