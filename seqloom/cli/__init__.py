@@ -1,6 +1,7 @@
 """The command line: one file per verb. Each parses the options, calls the workflow and prints the result.
 
 app          the table of verbs, help pages, exit codes
+wrong_call   what is wrong with a call, in a sentence
 train        seqloom train: train a model
 plan         seqloom plan: predict what a training run will need
 finish       seqloom finish: make a model of a stopped run

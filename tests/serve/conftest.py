@@ -8,7 +8,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,8 +62,7 @@ class Running:
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            with suppress(BrokenPipeError):  # it may answer, and close, before it has read the whole body
-                connection.request(method, path, body, headers or {})
+            connection.request(method, path, body, headers or {})
             response = connection.getresponse()
             return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
         finally:
