@@ -27,6 +27,7 @@ NO_TORCH = "has to load without torch, which its neighbours import"
 SHARED = "several folders need just this and not its neighbours"
 SLIVER = "small; to be merged with a neighbour"
 SHORT_FILES = {
+    "seqloom/cli/wrong_call.py": "sentences about wrong calls; the table of verbs fills its own file",
     "seqloom/inside/hooks.py": "three views use it, and none of them is its subject",
     "seqloom/training/schedules.py": "warm-up and schedules: what a reader looks for by this name",
     "seqloom/formats/registry.py": "a row per format, beside one file per format",
