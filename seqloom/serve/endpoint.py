@@ -5,6 +5,7 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -43,9 +44,10 @@ class Endpoint:
     async def respond(self, service: Service, request: Request) -> Response:
         if not service.accepting:
             raise busy("The server is shutting down.")
-        behind_proxy = bool(service.allowed.names)
-        CLIENT.set(address_of_client(request, behind_proxy))
-        ADDRESS.set(address_of_server(request, behind_proxy))
+        if self.takes is not None:
+            behind_proxy = bool(service.allowed.names)
+            CLIENT.set(address_of_client(request, behind_proxy))
+            ADDRESS.set(partial(address_of_server, request, behind_proxy))
         deadline = service.limits.file_seconds + 1 if self.patient else service.limits.deadline
         try:
             async with asyncio.timeout(deadline):

@@ -36,7 +36,7 @@ async def translate_file(service: Service, said: FileRequest) -> FileAnswer:
     wish = FileWish(said.filename, said.file, said.source, said.target, Wanted.of(service.search))
     file = begin_file(service, wish)
     await service.files.finish(file)
-    return FileAnswer(f"{ADDRESS.get()}{PLACE}/{file.id}.{file.name}")
+    return FileAnswer(f"{ADDRESS.get()()}{PLACE}/{file.id}.{file.name}")
 
 
 async def download(service: Service, said: DownloadRequest) -> Response:

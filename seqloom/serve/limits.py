@@ -3,6 +3,7 @@
 Requests of one client address share what the server can do.
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -39,7 +40,8 @@ class Limits:
     files_each: int = 2  # of these, of one client
 
 
-ADDRESS: ContextVar[str] = ContextVar("address", default="")  # of this server, as the client of the request reached it
+# The address of this server, as the client of the request reached it: a function, because few answers need it.
+ADDRESS: ContextVar[Callable[[], str]] = ContextVar("address", default=str)
 CLIENT: ContextVar[str] = ContextVar("client", default="")  # of the request that the running task answers
 
 

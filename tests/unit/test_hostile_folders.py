@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tomli_w
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from seqloom.cli.app import main
@@ -30,6 +31,7 @@ from seqloom.files.folders import linked_twin
 from seqloom.files.lock import holder
 from seqloom.inside.curves import read_events
 from seqloom.models.build import build_model
+from seqloom.models.stored_shapes import read_shapes
 from seqloom.models.weights import save_weights
 from seqloom.runtime.checkpoints import newest_checkpoint, open_checkpoint
 from seqloom.runtime.engine_folder import origin, read_manifest
@@ -461,3 +463,35 @@ def test_the_commands_to_paste_are_quoted():
     said = greeting(service, "http://localhost")
     assert """-d 'source=en;touch x' -d 'target=d"e'""" in said
     assert r'"en;touch x", "d\"e"' in said
+
+
+def tensor(*shape: int, at: tuple[int, int] = (0, 4), dtype: str = "F32") -> dict[str, object]:
+    return {"dtype": dtype, "shape": [*shape], "data_offsets": [*at]}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"", b"[]", b"7", DEEP.encode(), b'{"a": 7}', {"a": {}}, {"a": tensor(2)}, {"a": tensor(-1)},
+        {"a": tensor(True)},
+        {"a": tensor(1, dtype="F4")}, {"a": tensor(1, at=(4, 8))}, {"a": tensor(1), "b": tensor(1)},
+        {"a": tensor(*[2**62] * 100_000)}, {"a": tensor(1, at=(0, 4, 4))}, {"a": tensor(0, at=(0, 0))},
+        {"a": tensor(1), "b": tensor(1, at=(4, 8))},
+    ],
+    ids=lambda header: str(header)[:40],
+)  # fmt: skip
+def test_a_header_of_weights_that_does_not_fit_the_file(tmp_path, header):
+    file = tmp_path / "model.safetensors"
+    content = header if isinstance(header, bytes) else json.dumps(header).encode()
+    file.write_bytes(len(content).to_bytes(8, "little") + content + b"1234")
+    with pytest.raises(ModelError, match="damaged or cut short"):
+        read_shapes(file)
+    file.write_bytes((2**60).to_bytes(8, "little") + content)
+    with pytest.raises(ModelError, match="damaged or cut short"):
+        read_shapes(file)
+
+
+def test_the_header_says_what_the_library_says(folder):
+    with safe_open(folder / "model.safetensors", framework="np") as stored:
+        wanted = {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
+    assert read_shapes(folder / "model.safetensors") == wanted
