@@ -76,7 +76,7 @@ def translator(recipe: str, limits: str = "") -> Kind:
         "sources, every reference",
         pairs,
         metrics,
-        "the same dev set",
+        "the loss on the same dev set",
         limits + NOT_FOR,
     )
 
@@ -87,7 +87,7 @@ KINDS = {
     "rnn": translator("`rnn` of benchmarks/box/train.py", OF_ITS_TIME),
     "lstm": translator("`lstm` of benchmarks/box/train.py", OF_ITS_TIME),
     "rnnsearch": translator("`rnnsearch` of benchmarks/box/train.py", OF_ITS_TIME),
-    "transformer": translator("benchmarks/box/translator.toml", OF_ITS_TIME),
+    "transformer": translator("`transformer` of benchmarks/box/train.py", OF_ITS_TIME),
     "pronounce": Kind(
         recipe="`pronounce` of benchmarks/box/train.py, from the built-in recipe g2p-lstm",
         data="CMUdict (Carnegie Mellon University, BSD-like licence), the training words of the usual split. Learned "
@@ -97,7 +97,7 @@ KINDS = {
         sources="words",
         pairs="cmudict-g2p/g014b2b.test.gz",
         metrics=("word_error_rate", "phoneme_error_rate"),
-        chosen_on="words held out of the training words",
+        chosen_on="the phoneme error on words held out of the training words",
         limits="American English words. About every fourth or fifth word that is not in the dictionary has a wrong "
         "phoneme; foreign names and abbreviations fare worst, and a word with two pronunciations gets one. It has no "
         "stress marks. Letters outside A to Z and the apostrophe are unknown to it.",
@@ -199,7 +199,7 @@ def card(name: str, kind: Kind, facts: RunFacts, signatures: dict[str, str], fig
         f"| Recipe | {kind.recipe}; {facts.params or 0:,} parameters, matrices in 8 bits |",
         f"| Training | {facts.step or 0:,} updates, {facts.passes or 0:.1f} passes, {(facts.seconds or 0) / 60:.0f} "
         "minutes on one core |",
-        f"| Weights | {facts.weights}; chosen by the loss on {kind.chosen_on} |",
+        f"| Weights | {facts.weights}; chosen by {kind.chosen_on} |",
         "",
         "## What it must not be used for",
         "",
