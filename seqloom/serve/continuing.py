@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from seqloom.serve.limits import CLIENT, Limits
-from seqloom.serve.refusal import busy, slow_down
+from seqloom.serve.fair_queue import seat
+from seqloom.serve.limits import Limits
 from seqloom.serve.worker import OneThread
 
 if TYPE_CHECKING:
@@ -53,15 +53,9 @@ class Continuing:
 
     async def pieces(self, prompt: str, sampling: Sampling, number: int, so_far: Continuation) -> AsyncIterator[str]:
         """The continuation of a prompt, as it is written; `so_far` has all of it and how it ended."""
-        client = CLIENT.get()
-        if self.open[client] >= MOST_OPEN_EACH:
-            raise slow_down(2)
-        if self.open.total() >= MOST_OPEN:
-            raise busy(f"{MOST_OPEN} texts are being continued; try again in a second.")
-        self.open[client] += 1
         loop = asyncio.get_running_loop()
         until, cut = loop.time() + self.limits.deadline, Cut(sampling.stop)
-        try:
+        with seat(self.open, MOST_OPEN, MOST_OPEN_EACH, "texts are being continued"):
             steps = self.generator.stream(prompt, sampling.tokens, number=number, **sampling.options())
             while loop.time() < until:
                 piece, end = await loop.run_in_executor(self.thread, next_piece, steps)
@@ -76,9 +70,6 @@ class Continuing:
                     so_far.finish = "stop"
                 if cut.found or end is not None:
                     return
-        finally:
-            self.open[client] -= 1
-            self.open += Counter()  # forgets clients that have none left
 
     @property
     def busy(self) -> bool:

@@ -13,12 +13,13 @@ import asyncio
 import heapq
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
 from seqloom.serve.finding import Found, Wanted
-from seqloom.serve.limits import Limits
+from seqloom.serve.limits import CLIENT, Limits
 from seqloom.serve.refusal import busy, slow_down
 
 EACH = 16  # characters: what a text costs besides its length
@@ -136,3 +137,19 @@ class FairQueue:
     def seconds_for(self, cost: float) -> int:
         """How long this work takes, by the work so far: for Retry-After."""
         return min(60, max(1, math.ceil(cost * self.seconds / self.worked))) if self.worked else 1
+
+
+@contextmanager
+def seat(taken: Counter[str], most: int, each: int, what: str) -> Iterator[None]:
+    """One of `most` places at other work, at most `each` of them for one client; refused if there is none."""
+    client = CLIENT.get()
+    if taken[client] >= each:
+        raise slow_down(2)
+    if taken.total() >= most:
+        raise busy(f"{most} {what}; try again in a second.")
+    taken[client] += 1
+    try:
+        yield
+    finally:
+        taken[client] -= 1
+        taken += Counter()  # forgets clients that have none left

@@ -14,13 +14,14 @@ from seqloom.serve.allowed_hosts import Allowed
 from seqloom.serve.batcher import MOST_STUCK, Batcher
 from seqloom.serve.beside import place_beside
 from seqloom.serve.continuing import Continuing
+from seqloom.serve.fair_queue import seat
 from seqloom.serve.files import Files
 from seqloom.serve.finding import NO_OPTIONS, Find, Found, Wanted, make_find
 from seqloom.serve.languages import UNNAMED, name_of, resolve
-from seqloom.serve.limits import CLIENT, Limits
+from seqloom.serve.limits import Limits
 from seqloom.serve.metrics import Metrics
 from seqloom.serve.named import Named, Single, find_with
-from seqloom.serve.refusal import Refusal, busy, slow_down
+from seqloom.serve.refusal import Refusal, busy
 from seqloom.serve.uploads import Uploads
 from seqloom.serve.worker import OneThread
 
@@ -64,21 +65,12 @@ class Model:
 
     async def explain(self, text: str, by: "Sequence[Translator]", **settings: Any) -> "Explained":
         """What these models do with a text, in the one thread for them; refused if too many texts wait."""
-        client = CLIENT.get()
-        if self.explaining[client] >= MOST_EXPLAINING_EACH:
-            raise slow_down(2)
-        if self.explaining.total() >= MOST_EXPLAINING:
-            raise busy(f"{MOST_EXPLAINING} texts wait to be explained; try again in a second.")
-        self.explaining[client] += 1
-        try:
+        with seat(self.explaining, MOST_EXPLAINING, MOST_EXPLAINING_EACH, "texts wait to be explained"):
             if self.translator in by and self.translator.load_model is not None:
                 await self.load_reference()
             first, *others = by
             work = partial(first.explain, text, beside=others, strict=False, **settings)
             return await asyncio.get_running_loop().run_in_executor(self.thread_to_explain(), work)
-        finally:
-            self.explaining[client] -= 1
-            self.explaining += Counter()  # forgets clients that have none left
 
     def thread_to_explain(self) -> OneThread:
         """The thread that explains; one that is stuck is left behind, and if several are, there is no other."""

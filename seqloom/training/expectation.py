@@ -1,6 +1,6 @@
 """What can be expected of a run: how far its budget goes, and that a model that saw little of its data knows little.
 
-The first follows from the speed of the first updates:
+How far a budget goes follows from the speed of the first updates:
 
 updates in all = updates so far + seconds left / seconds per update
 epochs         = updates in all * batches per update / batches per epoch
