@@ -47,27 +47,45 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def page(browser: Any, server: Any) -> Iterator[Any]:
+def visit(browser: Any) -> Iterator[Callable[[Any], Any]]:
+    """visit(server): its page, in a window that is closed after the test.
+
+    The page has what its console said, what that complained of, and the addresses that were asked for.
+    """
+    contexts = []
+
+    def hear(opened: Any, message: Any) -> None:
+        opened.said.append(message.text)
+        if message.type in ("error", "warning"):
+            opened.complaints.append(message.text)
+
+    def open_page(server: Any) -> Any:
+        context = browser.new_context(
+            viewport={"width": 1200, "height": 800}, permissions=["clipboard-read", "clipboard-write"]
+        )
+        contexts.append(context)
+        opened = context.new_page()
+        opened.said, opened.complaints, opened.requests = [], [], []
+        opened.on("console", lambda message: hear(opened, message))
+        opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        opened.on("request", lambda request: opened.requests.append(request.url))
+        opened.set_default_timeout(60_000)
+        opened.goto(server.address)
+        return opened
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(visit: Callable[[Any], Any], server: Any) -> Iterator[Any]:
     """The page of the server, opened; whatever the console complains of fails the test."""
-    context = browser.new_context(
-        viewport={"width": 1200, "height": 800}, permissions=["clipboard-read", "clipboard-write"]
-    )
-    opened = context.new_page()
-    opened.complaints = []
-    opened.requests = []
-    opened.on(
-        "console",
-        lambda message: opened.complaints.append(message.text) if message.type in ("error", "warning") else None,
-    )
-    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
-    opened.on("request", lambda request: opened.requests.append(request.url))
-    opened.set_default_timeout(60_000)
-    opened.goto(server.address)
+    opened = visit(server)
     opened.wait_for_selector("#source option", state="attached")
     yield opened
     assert not opened.complaints, opened.complaints
-    assert all(url.startswith(server.address) for url in opened.requests), "nothing comes from elsewhere"
-    context.close()
+    assert all(url.startswith((server.address, f"blob:{server.address}")) for url in opened.requests), "elsewhere"
 
 
 @pytest.fixture

@@ -240,13 +240,8 @@ def test_everything_has_a_name_and_can_be_reached(page):
     assert page.get_attribute("#spoken", "aria-live") == "polite"
 
 
-def test_a_key_can_be_given(browser, locked, translated):
-    context = browser.new_context()
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    said = []
-    page.on("console", lambda message: said.append(message.text))
-    page.goto(locked.address)
+def test_a_key_can_be_given(visit, locked, translated):
+    page = visit(locked)
     page.wait_for_selector("#key-row:not([hidden])")
     type_text(page, "the cat")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('api_key')")
@@ -254,11 +249,10 @@ def test_a_key_can_be_given(browser, locked, translated):
     page.press("#key", "Enter")
     wait_for_translation(page, translated("the cat"))
     assert page.url.rstrip("/") == locked.address.rstrip("/"), "Enter leaves the page where it is"
-    assert not [text for text in said if "DOM" in text or "assword" in text]
-    context.close()
+    assert not [text for text in page.said if "DOM" in text or "assword" in text]
 
 
-def test_a_model_without_languages_is_named_by_its_folder(browser, make_folder, serve):
+def test_a_model_without_languages_is_named_by_its_folder(visit, make_folder, serve):
     """No `src -> tgt`, and no language to detect."""
     from seqloom.serve.service import Service
     from seqloom.workflows.serve import load_pair
@@ -266,18 +260,14 @@ def test_a_model_without_languages_is_named_by_its_folder(browser, make_folder, 
     folder = make_folder()
     folder = folder.rename(folder.with_name("dates"))
     with serve(Service([load_pair(str(folder), 1)])) as running:
-        context = browser.new_context()
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.goto(running.address)
+        page = visit(running)
         page.wait_for_function("() => document.getElementById('model').textContent === 'dates'")
         assert page.locator("#source option").all_text_contents() == ["dates (input)"]
         assert page.locator("#target option").all_text_contents() == ["dates (output)"]
         assert "src" not in page.inner_text("body")
-        context.close()
 
 
-def test_a_model_that_does_not_translate_answers_beside_the_translators(browser, pairs, make_folder, serve):
+def test_a_model_that_does_not_translate_answers_beside_the_translators(visit, pairs, make_folder, serve):
     """A text box and the answer: the languages stay as they are, and alone the model has the page for itself."""
     from seqloom.serve.service import Service
     from seqloom.workflows.serve import load_single
@@ -287,13 +277,10 @@ def test_a_model_that_does_not_translate_answers_beside_the_translators(browser,
     expected = single.answering.translate("the cat")
     for translators in (pairs, []):
         with serve(Service(translators, singles=[single])) as running:
-            context = browser.new_context()
-            page = context.new_page()
-            page.set_default_timeout(60_000)
-            page.goto(running.address)
+            page = visit(running)
             page.wait_for_selector("#named:not([hidden])")
             assert page.locator("#named-model option").all_text_contents() == ["sounds (pronounce)"]
-            assert page.is_visible("#text") == bool(translators)
+            assert page.is_visible("#text") == page.is_visible("#choose-file") == bool(translators)
             page.fill("#named-text", "the cat")
             page.click("#named-ask")
             page.wait_for_selector("#named-answer li")
@@ -301,4 +288,3 @@ def test_a_model_that_does_not_translate_answers_beside_the_translators(browser,
             page.fill("#named-text", "a" * 5001)
             page.click("#named-ask")
             page.wait_for_function("() => document.getElementById('named-status').textContent.includes('5,000')")
-            context.close()

@@ -1,11 +1,16 @@
 // Talks to the server. Every refusal has {"error": sentence}; the sentence is what a person sees.
 
-export class Refused extends Error {}
+export class Refused extends Error {
+  constructor(sentence, again = 0) {
+    super(sentence);
+    this.again = again;  // seconds after which the server asks to be asked again; 0: never
+  }
+}
 
 let key = "";
 export function useKey(given) { key = given; }
 
-async function ask(path, options = {}) {
+async function send(path, options) {
   let response;
   try {
     response = await fetch(path, options);
@@ -13,13 +18,18 @@ async function ask(path, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new Refused("The server does not answer.");
   }
-  const said = await response.json().catch((error) => {
-    if (error.name === "AbortError") throw error;
-    return {};
-  });
-  if (!response.ok) throw new Refused(said.error?.message ?? said.error ?? "The server could not answer.");
-  return said;
+  if (response.ok) return response;
+  const said = await read(response);
+  const again = Number(response.headers.get("Retry-After"));
+  throw new Refused(said.error?.message ?? said.error ?? "The server could not answer.", again);
 }
+
+const read = (response) => response.json().catch((error) => {
+  if (error.name === "AbortError") throw error;
+  return {};
+});
+
+const ask = async (path, options = {}) => read(await send(path, options));
 
 export const languages = () => ask("/languages");
 export const settings = () => ask("/frontend/settings");
@@ -47,3 +57,26 @@ export async function translate(fields, signal) {
 export const infer = (name, inputs) => post(`/models/${encodeURIComponent(name)}`, { inputs });
 export const complete = (model, prompt, max_tokens) => post("/v1/completions", { model, prompt, max_tokens });
 export const explain = (fields) => post("/v1/explain", fields);
+
+// A file, as DeepL's clients send it: this protocol tells how far the server is.
+export function sendFile(name, content, source, target) {
+  const body = new FormData();
+  body.set("file", content, name);
+  body.set("source_lang", source);
+  body.set("target_lang", target);
+  return ask("/v2/document", { method: "POST", headers: keyed(), body });
+}
+
+const ofFile = ({ document_id, document_key }, part = "") => [`/v2/document/${document_id}${part}`, {
+  method: "POST", headers: keyed({ "Content-Type": "application/json" }), body: JSON.stringify({ document_key }),
+}];
+
+// The server answers when the file is done, or after a second.
+export const fileStatus = (handle) => ask(...ofFile(handle));
+
+// The translated file and its name. The server forgets it then.
+export async function fetchFile(handle) {
+  const response = await send(...ofFile(handle, "/result"));
+  const [, name] = response.headers.get("Content-Disposition").match(/filename="([^"]+)"/);
+  return { name, content: await response.blob() };
+}

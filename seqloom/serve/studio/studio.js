@@ -1,6 +1,7 @@
 // The page: translates while you type, shows other translations, and which word came from which.
 
 import * as api from "./api.js";
+import { showFiles } from "./documents.js";
 import { showNamed } from "./named.js";
 import { copy, snippet, SNIPPETS } from "./snippets.js";
 import { Links, NO_LINKS, showWords } from "./words.js";
@@ -304,6 +305,7 @@ async function start() {
     fillTargets();
     target.value = about.language.target.code;
     fillTargets();
+    showFiles(about, () => ({ source: source.value, target: target.value }));
     changed(0);
   } catch (error) {
     say(error instanceof api.Refused ? error.message : "The page could not start.", true);
