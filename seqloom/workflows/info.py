@@ -17,6 +17,7 @@ from seqloom.runtime.folder_sizes import MAY_GO, Sizes, measure_folder
 from seqloom.runtime.run_facts import RunFacts, read_document
 
 NAME_WIDTH = 14
+CARD = "card.md"  # data, scores, limits: what a person should read before using a model
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def describe(folder: Path, say: Callable[[str], None] = warnings.warn) -> About:
 
 def render(folder: Path, about: About) -> str:
     """Return the same for people: one line per name and value."""
-    config, facts = about.config, about.facts
+    config, facts, card = about.config, about.facts, find_model(folder) / CARD
     rows = {
         "model": describe_model(config.model, config.task.name),
         "task": config.task.name,
@@ -76,6 +77,7 @@ def render(folder: Path, about: About) -> str:
         "weights": describe_weights(about),
         "measured": facts.measured or "",
         "licence": facts.licence or "",
+        "card": str(card) if card.exists() else "",
         "made by": "" if facts.version is None else f"Seqloom {facts.version}",
         "on disk": f"{megabytes(about.sizes.total)}; {megabytes(about.sizes.model)} of it is what `translate` needs",
         **{f"  {name}/": f"{megabytes(about.sizes.parts[name])}, may go: {lost}" for name, lost in MAY_GO.items()},

@@ -55,6 +55,11 @@ def test_a_file_alone_is_an_input(capsys, box, tmp_path):
     assert shown(capsys, "score", "pairs.tsv") == shown(capsys, "score", "en-fr", "pairs.tsv")
 
 
+def test_info_says_where_the_card_of_a_bundled_model_is(capsys, box):
+    (box / "en-fr" / "card.md").write_text("# en-fr", "utf-8")
+    assert str(box / "en-fr" / "card.md") in shown(capsys, "info", "en-fr")
+
+
 def test_every_command_knows_the_names(capsys, tmp_path):
     (tmp_path / "pairs.tsv").write_text("the cat\tle chat\n", "utf-8")
     for words in (

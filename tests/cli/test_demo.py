@@ -22,6 +22,7 @@ from seqloom.config import load_config
 from seqloom.config.recipes import find_recipe
 from seqloom.runtime import bundled
 from seqloom.workflows import demo as workflow
+from tests.docs.toy_program import FEW_DATES
 
 TINY = """
 [text]
@@ -48,7 +49,7 @@ def shrink(patch, folder):
     recipe = folder / "tiny.toml"
     recipe.write_text(TINY, "utf-8")
     patch.setattr(workflow, "RECIPE", str(recipe))
-    for name, number in (("NUM_PAIRS", 300), ("NUM_VALID", 20), ("NUM_TEST", 30)):
+    for name, number in FEW_DATES.items():
         patch.setattr(workflow, name, number)
 
 

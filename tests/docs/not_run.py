@@ -1,7 +1,7 @@
 """The commands of README and the guide that no test runs as they are written, each with the reason."""
 
 NETWORK = "needs a network"
-HOURS = "hours on the real data, or data that is not part of the project"
+HOURS = "hours on the real data, or data that is not part of the project; tests/docs/test_pages.py knows its options"
 CLUSTER = "needs two machines; tests/cli/test_several_processes.py has the same with processes of one"
 MAKE = "installs an environment"
 
@@ -15,6 +15,7 @@ NOT_RUN = {  # (page, how the command begins): reason
     ("docs/how-to/train-on-several-machines.md", "torchrun --nnodes 2"): CLUSTER,
     ("docs/how-to/train-on-several-machines.md", "srun torchrun --nnodes 2"): CLUSTER,
     ("docs/lineage.md", "SEQLOOM_DATA=... python benchmarks/lineage.py"): HOURS,
+    ("docs/results.md", "python benchmarks/"): HOURS,
     ("docs/statistics.md", "SEQLOOM_DATA=DIR python benchmarks/significance.py"): HOURS,
     ("docs/statistics.md", "python benchmarks/significance.py"): HOURS,
 }

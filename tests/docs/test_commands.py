@@ -31,13 +31,26 @@ KINDS = {  # the models that a page may take as given
     "rnn": ["--set", "model.kind=rnn", "--set", "text.tokenizer=word"],
     "transformer": ["--set", "model.kind=transformer", "--set", "text.tokenizer=word"],
     "marian": ["--set", "model.kind=transformer", "--set", "model.positions=sinusoidal"],  # what transformers knows
+    "pieces": ["--set", "model.kind=rnn", "--set", "text.tokenizer=bpe"],  # which can write any text
+    "en-de": ["--set", "model.kind=rnn", "--set", "data.source_lang=en", "--set", "data.target_lang=de"],
+    "de-en": ["--set", "model.kind=rnn", "--set", "data.source_lang=de", "--set", "data.target_lang=en"],
     "labels": ["--task", "classify"],
+    "tags": ["--task", "tag"],
+    "language": ["--task", "language"],
 }
+FILE_OF = {"labels": "reviews.tsv", "tags": "tagged.tsv", "language": "book.txt"}  # what a kind learns from
 GIVEN = {  # (page, model folder): its kind, where it is not a recurrent translator
     ("docs/how-to/export.md", "runs/x"): "marian",
     ("docs/how-to/translate-fast.md", "runs/x"): "transformer",
     ("docs/how-to/classify-and-tag.md", "runs/bag"): "labels",
+    ("docs/how-to/search.md", "runs/x"): "pieces",
+    ("docs/how-to/serve.md", "runs/en-de"): "en-de",
+    ("docs/how-to/serve.md", "runs/de-en"): "de-en",
+    ("docs/how-to/serve.md", "runs/reviews"): "labels",
+    ("docs/how-to/serve.md", "runs/tags"): "tags",
+    ("docs/how-to/serve.md", "runs/book"): "language",
 }
+WORDS = ("docs/how-to/production.md",)  # their models write words: the bytes that a toy writes would be no text
 INSTEAD = {("docs/tour.md", "make demo"): "seqloom demo"}  # what make starts, where the page uses what it leaves
 LEFT = {  # what must be there at the end of a page, and not empty
     "docs/tour.md": ["date.html", "both.html", "runs/mine/model.safetensors"],
@@ -70,7 +83,7 @@ def given(around: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> C
     def put(kind: str, folder: Path) -> None:
         if kind not in made:
             place = made[kind] = tmp_path_factory.mktemp("given")
-            file = "reviews.tsv" if kind == "labels" else "pairs.tsv"
+            file = FILE_OF.get(kind, "pairs.tsv")
             toy_files.write_named(place, file)
             run(["seqloom", "train", file, "--out", "model", *KINDS[kind]], place, around)
         shutil.copytree(made[kind] / "model", folder)
@@ -101,16 +114,26 @@ def test_the_commands_of_a_page_run_in_their_order(
         if shown.is_python:
             run_snippet(shown, names, monkeypatch)
         elif not reason(page, shown.text):
-            (serve if shown.text.startswith("seqloom serve") else type_in)(shown.text, tmp_path, around)
+            of_words = page in WORDS and "seqloom train" in shown.text and "--init" not in shown.text
+            command = shown.text + " --set text.tokenizer=word" * of_words
+            (serve if command.startswith("seqloom serve") else type_in)(command, tmp_path, around)
         elif (page, shown.text) in INSTEAD:
             type_in(INSTEAD[page, shown.text], tmp_path, around)
     for name in LEFT.get(page, []):
         assert (tmp_path / name).stat().st_size, name
+    if "kept.tsv" in LEFT.get(page, []):
+        texts = len(toy_files.MORE)
+        assert [lines(tmp_path / name) for name in ("taught.tsv", "scores.tsv")] == [texts, texts], "none is lost"
+        assert texts // 2 < lines(tmp_path / "kept.tsv") <= texts
+
+
+def lines(file: Path) -> int:
+    return file.read_text("utf-8").count("\n")
 
 
 def prepare(page: str, text: str, folder: Path, around: dict[str, str], given: Callable[[str, Path], None]) -> None:
     """Put the models that the page takes as given beside its files: those that none of its commands writes first."""
-    written: set[str] = set()
+    written = {"runs/demo"} if "make demo" in text else set[str]()
     for command in text.splitlines():
         for name in re.findall(r"\bruns/[\w-]+", command):
             out = re.search(rf"--out {name}\b|out=\"{name}\"", command)

@@ -100,5 +100,14 @@ def test_the_words_of_make_that_a_page_names_exist(name):
 def test_files_that_a_page_names_exist(name):
     """`seqloom/nn/cells.py` in a text is a promise that it is there."""
     for span in re.findall(r"`([^`\n]+)`", (ROOT / name).read_text("utf-8")):
-        for path in re.findall(r"(?:^|\s)((?:seqloom|tests|docs)/[\w./-]+)", span):
+        for path in re.findall(r"(?:^|\s)((?:seqloom|tests|docs|benchmarks)/[\w./-]+)", span):
             assert (ROOT / path).exists(), f"{name} names {path}, which is not there: correct the path"
+
+
+@pytest.mark.parametrize("name", names)
+def test_the_benchmarks_that_a_page_names_have_these_options(name):
+    text = (ROOT / name).read_text("utf-8").replace("\\\n", " ")
+    for script, rest in re.findall(r"python (benchmarks/[\w/]+\.py)([^`\n]*)", text):
+        code = (ROOT / script).read_text("utf-8")
+        for option in re.findall(r"\s(--[a-z][\w-]*)", rest.partition(" #")[0]):
+            assert f'"{option}"' in code, f"{name}: {script} has no {option}"

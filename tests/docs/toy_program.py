@@ -29,7 +29,7 @@ with socket.socket(socket.AF_UNIX) as line:
 """
 SMALL_MODEL = {"width": 16, "embed_size": 0, "encoder_width": 0, "ffn_size": 32, "heads": 2, "layers": 1}
 SHORT_RUN = {"max_steps": 4, "max_epochs": 0, "valid_every": 2, "save_every": 2, "warmup": 1, "average": 1}
-FEW_DATES = {"NUM_PAIRS": 300, "NUM_VALID": 20, "NUM_TEST": 30, "WANTED": 0.0}
+FEW_DATES = {"NUM_PAIRS": 300, "NUM_VALID": 20, "NUM_TEST": 30}
 
 
 def shrink(put: Callable[[Any, str, Any], None] = setattr) -> None:
@@ -50,7 +50,7 @@ def shrink(put: Callable[[Any, str, Any], None] = setattr) -> None:
         return dataclasses.replace(config, model=model, text=text, train=train)
 
     put(settings, "settle_config", settle_toy)
-    for name, value in FEW_DATES.items():
+    for name, value in (FEW_DATES | {"WANTED": 0.0}).items():
         put(demo, name, value)
 
 

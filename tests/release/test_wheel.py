@@ -1,6 +1,7 @@
 """The wheel, as a stranger gets it: built, installed in an empty environment, used from another folder."""
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -44,7 +45,8 @@ def installed(wheel, tmp_path_factory) -> Path:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"seqloom", f"seqloom-{seqloom.__version__}.dist-info"}
-    for needed in ("py.typed", "recipes/dates.toml", "serve/studio/index.html", "explain/page/main.js"):
+    for needed in ("py.typed", "recipes/dates.toml", "serve/studio/index.html", "explain/page/main.js",
+                   "box/en-fr/model.safetensors", "box/pronounce/card.md"):  # fmt: skip
         assert f"seqloom/{needed}" in names, needed
     assert not [name for name in names if name.endswith((".pt", ".pkl", ".pyc"))]
 
@@ -61,3 +63,23 @@ def test_it_trains_and_translates_from_there(installed, tmp_path):
     tiny = ["--recipe", "dates", "--set", "train.max_steps=3", "--set", "model.width=16", "--threads", "1"]
     run(installed, "-m", "seqloom", "train", "sums.tsv", "--out", "sums", *tiny, cwd=tmp_path, timeout=300)
     run(installed, "-m", "seqloom", "translate", "sums", "1 plus 2", cwd=tmp_path)
+
+
+def test_its_first_translation_needs_no_network(installed, tmp_path):
+    without = ["unshare", "--map-root-user", "--net"]
+    if not shutil.which("unshare") or subprocess.run([*without, "true"], capture_output=True).returncode:
+        pytest.skip("no process can be started without a network here")
+    words = [*without, installed.with_name("seqloom"), "translate"]
+    assert run(*words, cwd=tmp_path, input="They are watching.\n") == "Ils regardent.\n"
+
+
+def test_the_extras_bring_what_their_commands_need(wheel, installed, tmp_path):
+    """Comes last: from here on the environment has the extras."""
+    words = ["-m", "pip", "install", "-q", "--constraint", ROOT / "constraints.txt"]
+    run(installed, *words, f"{wheel}[plots,onnx,tensorboard,remote]", cwd=tmp_path, timeout=1800)
+    run(installed, "-m", "pip", "check", cwd=tmp_path)
+    sentence = "They are watching."
+    run(installed, "-m", "seqloom", "explain", "rnnsearch", sentence, "--view", "gates", "-o", "x.png", cwd=tmp_path)
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    run(installed, "-m", "seqloom", "explain", "rnnsearch", sentence, "--live", "-o", "x.html", cwd=tmp_path)
+    assert (tmp_path / "x.html").stat().st_size > 1 << 20, "the model is inside"
