@@ -20,9 +20,9 @@ def compare(
 
     Without folders, these are the bundled models from English to French: a plain recurrent network, an LSTM that reads
     the source in reverse, a GRU with attention, and a Transformer, all trained on the same pairs with the same
-    tokenizer, but not for the same time. Prints the translation of each, its score (log-probability by the rule of its
-    search, usually per token), the milliseconds it took (median of three), how long it was trained, and where it
-    looked, as a heat map.
+    tokenizer for the same time. Prints the translation of each, its score (log-probability by the rule of its search,
+    usually per token), the milliseconds it took (median of three), how long it was trained, and where it looked, as a
+    heat map.
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ from seqloom.workflows.explain import WRITERS, check_out
 
 TIMED = 3  # translations after the first one, which also prepares the model; their median counts
 VIEW = "attention"
+LEGEND = "score: log-probability, usually per token (0 = certain); ms: time of this translation; trained: how long"
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ def draw(found: Comparison, console: Console) -> None:
         names = Text(safe(answer.model)), Text(safe(answer.translation), "bold")
         table.add_row(*names, score, f"{answer.milliseconds:.0f}", trained)
     console.print(table)
+    console.print(Text(LEGEND, "dim"))
     for answer, lane in zip(found.answers, found.document.lanes, strict=True):
         console.print()
         console.rule(Text(safe(" · ".join(filter(None, (answer.model, answer.about))))), align="left", style="dim")

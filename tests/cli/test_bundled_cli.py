@@ -140,7 +140,7 @@ def test_unequal_times_of_training_are_shown(capsys):
 def test_generations_side_by_side(capsys, tmp_path):
     models = ("rnn", "rnnsearch", "en-fr")
     text = shown(capsys, "compare", "the cat", *models)
-    assert text.startswith("the cat\nmodel")
+    assert text.startswith("the cat\nmodel") and "\nscore: log-probability" in text
     assert text.index("rnn · ") < text.index("rnnsearch · ") < text.index("en-fr · ")
     assert text.count("attention: decoder.attention") == 2
     assert text.count("no attention: the decoder knows the source by one vector") == 1

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from tests.faults.scenes import WRITE_BERT
 pytestmark = pytest.mark.skipif(sys.platform != "linux" or not shutil.which("bash"), reason="bash, fork, sockets")
 
 PAGES = pages_with_commands()
-QUICK = ("docs/how-to/align-words.md", "docs/how-to/check-your-data.md", "docs/lessons/word-vectors.md")
+QUICK = ("docs/how-to/check-your-data.md", "docs/lessons/word-vectors.md")  # below three seconds of processor time
 KINDS = {  # the models that a page may take as given
     "rnn": ["--set", "model.kind=rnn", "--set", "text.tokenizer=word"],
     "transformer": ["--set", "model.kind=transformer", "--set", "text.tokenizer=word"],
@@ -50,7 +52,12 @@ GIVEN = {  # (page, model folder): its kind, where it is not a recurrent transla
     ("docs/how-to/serve.md", "runs/tags"): "tags",
     ("docs/how-to/serve.md", "runs/book"): "language",
 }
-WORDS = ("docs/how-to/production.md",)  # their models write words: the bytes that a toy writes would be no text
+WORDS = (
+    "docs/how-to/production.md",
+    "docs/how-to/translate-fast.md",
+)  # their models write words: the bytes that a toy writes would be no text
+ADDRESS = "http://127.0.0.1:5000"  # where the pages say that a server is
+SERVED = "seqloom serve en-fr fr-en reviews=runs/reviews runs/tags runs/book"  # and the one that they ask
 INSTEAD = {("docs/tour.md", "make demo"): "seqloom demo"}  # what make starts, where the page uses what it leaves
 LEFT = {  # what must be there at the end of a page, and not empty
     "docs/tour.md": ["date.html", "both.html", "runs/mine/model.safetensors"],
@@ -110,15 +117,22 @@ def test_the_commands_of_a_page_run_in_their_order(
     toy_files.write_named(tmp_path, text)
     prepare(page, text, tmp_path, around, given)
     names: dict[str, Any] = {"frame": pandas_frame()} if "(frame, " in text else {}
-    for shown in PAGES[page]:
-        if shown.is_python:
-            run_snippet(shown, names, monkeypatch)
-        elif not reason(page, shown.text):
-            of_words = page in WORDS and "seqloom train" in shown.text and "--init" not in shown.text
-            command = shown.text + " --set text.tokenizer=word" * of_words
-            (serve if command.startswith("seqloom serve") else type_in)(command, tmp_path, around)
-        elif (page, shown.text) in INSTEAD:
-            type_in(INSTEAD[page, shown.text], tmp_path, around)
+    with ExitStack() as stack:
+        address = stack.enter_context(serving(SERVED, tmp_path, around)) if ADDRESS in text else ""
+        for shown in PAGES[page]:
+            command = shown.text.replace(ADDRESS, address)
+            if shown.is_python:
+                run_snippet(replace(shown, text=command), names, monkeypatch)
+            elif not reason(page, shown.text):
+                of_words = page in WORDS and "seqloom train" in command and "--init" not in command
+                command += " --set text.tokenizer=word" * of_words
+                if command.startswith("seqloom serve"):
+                    with serving(command, tmp_path, around):
+                        pass
+                else:
+                    type_in(command, tmp_path, around)
+            elif (page, shown.text) in INSTEAD:
+                type_in(INSTEAD[page, shown.text], tmp_path, around)
     for name in LEFT.get(page, []):
         assert (tmp_path / name).stat().st_size, name
     if "kept.tsv" in LEFT.get(page, []):
@@ -140,6 +154,8 @@ def prepare(page: str, text: str, folder: Path, around: dict[str, str], given: C
             if out is None and name not in written and name != "runs/ladder":
                 given(GIVEN.get((page, name), "rnn"), folder / name)
             written.add(name)
+    for name in re.findall(r"-o (docs/\w+)/", text):  # the page is about pictures of this project
+        (folder / name).mkdir(parents=True, exist_ok=True)
     for name, make in FOREIGN.items():
         if re.search(rf"\bimport {name}\b", text):
             run([sys.executable, "-c", make, name], folder, around)
@@ -183,8 +199,9 @@ def type_in(command: str, folder: Path, around: dict[str, str]) -> None:
     run(["bash", "-e", "-o", "pipefail", "-c", command], folder, around)
 
 
-def serve(command: str, folder: Path, around: dict[str, str]) -> None:
-    """Type it, with a port that is free; ask the server whether it is ready; press Ctrl-C."""
+@contextmanager
+def serving(command: str, folder: Path, around: dict[str, str]) -> Iterator[str]:
+    """Type it, with a port that is free; ask the server whether it is ready; press Ctrl-C when its address was used."""
     command = re.sub(r"--port \d+", "", command) + " --port 0"
     with subprocess.Popen(
         ["bash", "-c", f"exec {command}"], cwd=folder, env=around, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -195,10 +212,14 @@ def serve(command: str, folder: Path, around: dict[str, str]) -> None:
         for line in server.stderr:
             said += line
             if found := re.search(r"http://[\w.]+:(\d+)", line):
-                with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/v1/readyz", timeout=60) as answer:
+                address = f"http://127.0.0.1:{found[1]}"
+                with urllib.request.urlopen(f"{address}/v1/readyz", timeout=60) as answer:
                     assert answer.status == 200
+                try:
+                    yield address
+                finally:
+                    server.send_signal(signal.SIGINT)
                 break
-        server.send_signal(signal.SIGINT)
         said += server.stderr.read()
         assert server.wait(60) == 0, f"{command}\n{said}"
 

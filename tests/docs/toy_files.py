@@ -79,6 +79,10 @@ def memory(rows: list[tuple[str, str]]) -> str:
     return f'<?xml version="1.0"?>\n<tmx version="1.4"><header/><body>\n{units}</body></tmx>\n'
 
 
+def subtitles(rows: list[tuple[str, str]]) -> str:
+    return "".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{text}\n\n" for n, (text, _) in enumerate(rows, 1))
+
+
 def gold(rows: list[tuple[str, str]]) -> str:
     return "".join(" ".join(f"{n}-{n}" for n in range(1, len(text.split()) + 1)) + "\n" for text, _ in rows)
 
@@ -110,6 +114,7 @@ FILES: dict[str, tuple[Callable[[Rows], str], Rows]] = {  # name: (its form, the
     "begin.txt": (lambda rows: "a small", []),
     "table.csv": (csv, MANY),
     "memory.tmx": (memory, MANY),
+    "film.srt": (subtitles, FEW),
     "reviews.tsv": (reviews, MANY), "reviews-test.tsv": (reviews, FEW),
     "tagged.tsv": (tagged, MANY), "tagged-test.tsv": (tagged, FEW),
     "words.tsv": (sounds, MANY), "words-test.tsv": (sounds, FEW),
