@@ -1,6 +1,6 @@
 """Measure what a second process gains on this machine, and what more of them would gain on a cluster.
 
-    SEQLOOM_DATA=... python benchmarks/distributed.py runs/distributed [--steps 30] [--parts 8] [--rounds 3]
+    SEQLOOM_DATA=... python benchmarks/distributed.py runs/distributed [--steps 12] [--parts 4] [--rounds 3]
     python benchmarks/distributed.py runs/distributed --from runs/distributed/measured.json --gigabits 25
 
 Trains a 3+3 x 256 Transformer on Multi30k en-de for some updates, in turn with
@@ -17,8 +17,8 @@ The table of larger clusters is computed from the measured parts, not measured:
 
     seconds(W) = ceil(V / W) part + update + (ceil(V / W) + 1) (W - 1) / W  4 P / bandwidth + 2 (W - 1) latency
 
-for V parts, W processes and P parameters. A run with half the parts separates `part` from `update`. Assumptions: every
-process has cores of its own that are as fast as one here; parts take equally long; the exchange does not overlap with
+for V = 32 parts, W processes and P parameters. A run with half the parts separates `part` from `update`. Assumptions:
+every process has cores of its own that are as fast as one here; parts take equally long; the exchange does not overlap with
 computing; each process sends at the bandwidth at the same time as it receives.
 """
 
@@ -43,6 +43,7 @@ SETTINGS = (
 )
 ARRANGEMENTS = {"1 x 1": (1, 1), "1 x 2": (1, 2), "2 x 1": (2, 1)}  # name: (processes, threads per process)
 WORLDS = (1, 2, 4, 8, 16, 32)
+CLUSTER_PARTS = 32  # per update, in the computed table
 
 
 def train(out: Path, processes: int, threads: int, parts: int, steps: int) -> dict[str, float | str]:
@@ -80,10 +81,12 @@ def read_figures(out: Path, steps: int) -> dict[str, float | str]:
 def measure(folder: Path, parts: int, steps: int, rounds: int) -> dict[str, Any]:
     """Train every arrangement in turn, as often as there are rounds."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in (*ARRANGEMENTS, "half")}
-    for _ in range(rounds):
-        for name, (processes, threads) in ARRANGEMENTS.items():
-            found[name].append(train(folder / name.replace(" ", ""), processes, threads, parts, steps))
-        found["half"].append(train(folder / "half", 1, 1, parts // 2, steps))
+    arrangements = [(name, *how, parts) for name, how in ARRANGEMENTS.items()] + [("half", 1, 1, parts // 2)]
+    for turn in range(1, rounds + 1):
+        for name, processes, threads, dealt in arrangements:
+            run = train(folder / name.replace(" ", ""), processes, threads, dealt, steps)
+            print(f"round {turn} of {rounds}, {name}: {run['seconds']:.2f} s per update", file=sys.stderr, flush=True)
+            found[name].append(run)
     names = ("seconds", "tokens_per_second", "exchange")
     medians = {
         name: {key: statistics.median(run[key] for run in runs) for key in names} for name, runs in found.items()
@@ -105,15 +108,15 @@ def show(measured: dict[str, Any]) -> None:
 def show_clusters(measured: dict[str, Any], gigabits: float, milliseconds: float) -> None:
     """Print the computed table; see the docstring of this file for its assumptions."""
     parts, parameters = measured["parts"], measured["parameters"]
-    whole, half = (measured["runs"][name]["seconds"] for name in ("1 x 1", "half"))
-    part = (whole - half) / (parts - parts // 2)
-    update = max(0.0, whole - parts * part)
-    print(
-        f"computed: {part:.3f} s per part, {update:.3f} s per update, {gigabits:g} Gbit/s, {milliseconds:g} ms latency"
-    )
+    full, half = (measured["runs"][name]["seconds"] for name in ("1 x 1", "half"))
+    part = (full - half) / (parts - parts // 2)
+    update = max(0.0, full - parts * part)
+    print(f"computed for {CLUSTER_PARTS} parts: {part:.3f} s per part, {update:.3f} s per update, "
+          f"{gigabits:g} Gbit/s, {milliseconds:g} ms latency")  # fmt: skip
     print("| processes | seconds per update | speed-up | share of exchange |\n|---|---|---|---|")
-    for world in (world for world in WORLDS if world <= parts):
-        turns = math.ceil(parts / world)
+    whole = CLUSTER_PARTS * part + update
+    for world in WORLDS:
+        turns = math.ceil(CLUSTER_PARTS / world)
         sent = (turns + 1) * (world - 1) / world * 4 * parameters / (gigabits * 1e9 / 8) if world > 1 else 0.0
         exchange = sent + 2 * (world - 1) * milliseconds / 1000
         seconds = turns * part + update + exchange
@@ -123,8 +126,8 @@ def show_clusters(measured: dict[str, Any], gigabits: float, milliseconds: float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--parts", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--parts", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--gigabits", type=float, default=10.0, help="bandwidth of the network, Gbit/s")
     parser.add_argument("--milliseconds", type=float, default=0.1, help="latency of the network")
