@@ -18,8 +18,8 @@ The table of larger clusters is computed from the measured parts, not measured:
     seconds(W) = ceil(V / W) part + update + (ceil(V / W) + 1) (W - 1) / W  4 P / bandwidth + 2 (W - 1) latency
 
 for V = 32 parts, W processes and P parameters. A run with half the parts separates `part` from `update`. Assumptions:
-every process has cores of its own that are as fast as one here; parts take equally long; the exchange does not overlap with
-computing; each process sends at the bandwidth at the same time as it receives.
+every process has cores of its own that are as fast as one here; parts take equally long; the exchange does not
+overlap with computing; each process sends at the bandwidth at the same time as it receives.
 """
 
 import argparse
