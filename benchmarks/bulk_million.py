@@ -2,12 +2,12 @@
 
     python benchmarks/bulk_million.py runs/x sources.txt                       # repeats the file to 1,000,000 lines
     python benchmarks/bulk_million.py runs/x sources.txt --lines 5000 --kills 3
-    python benchmarks/bulk_million.py runs/x sources.txt --ray                 # two nodes; needs ray (extra scale)
+    python benchmarks/bulk_million.py en-fr sources.txt --beam 1 --ray          # two nodes; needs ray (extra scale)
 
-Three runs: the plain command with as many threads as workers, `--workers` undisturbed, and with
-workers killed by SIGKILL at random moments. It compares the bytes of all outputs, so nothing is lost, doubled or moved,
-and prints the overhead of the second run against the first: in seconds, and in processor seconds of all processes,
-which other programs on the machine change less. With --ray the killed run is made by two Ray nodes on this machine.
+Three runs: the plain command with as many threads as workers, `--workers` undisturbed, and with workers killed by
+SIGKILL at random moments; with --ray a fourth, by two Ray nodes on this machine whose workers are killed. It compares
+the bytes of all outputs, so nothing is lost, doubled or moved, and prints the overhead of the second run against the
+first: in seconds, and in processor seconds of all processes, which other programs on the machine change less.
 """
 
 import argparse
@@ -30,25 +30,31 @@ from typing import Any
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
+    parser.add_argument("model", help="a folder, or the name of a bundled model")
     parser.add_argument("sources", type=Path, help="a text file, plain or .gz")
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--pause", type=float, default=5.0, help="mean seconds between two kills")
+    parser.add_argument("--beam", type=int, help="default: the model's own")
     parser.add_argument("--ray", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         big = repeat(options.sources, folder / "big.txt", options.lines)
-        command = [sys.executable, "-m", "seqloom", "translate", str(options.model.resolve()), str(big)]
+        command = [sys.executable, "-m", "seqloom", "translate", options.model, str(big)]
+        command += ["--beam", str(options.beam)] if options.beam else []
         plain = timed([*command, "--threads", str(options.workers)], folder / "plain.txt")
         calm = timed([*command, "-o", str(folder / "calm.txt"), "--workers", str(options.workers)])
-        crew = ["--ray", start_cluster()] if options.ray else ["--workers", str(options.workers)]
-        killed = kill_at_random([*command, "-o", str(folder / "killed.txt"), *crew], options.kills, options.pause)
-        digests = {hash_of(folder / f"{name}.txt") for name in ("plain", "calm", "killed")}
+        crews = {"killed": ["--workers", str(options.workers)]}
+        crews |= {"killed on ray": ["--ray", start_cluster()]} if options.ray else {}
+        killed = {
+            name: kill_at_random([*command, "-o", str(folder / f"{name}.txt"), *crew], options.kills, options.pause)
+            for name, crew in crews.items()
+        }
+        digests = {hash_of(folder / f"{name}.txt") for name in ("plain", "calm", *killed)}
         found = {
-            "lines": options.lines, "workers": options.workers, "plain": plain, "calm": calm, "killed": killed,
+            "lines": options.lines, "workers": options.workers, "plain": plain, "calm": calm, **killed,
             "overhead_seconds": round(calm["seconds"] / plain["seconds"] - 1, 3),
             "overhead_processor_seconds": round(calm["processor"] / plain["processor"] - 1, 3),
             "equal_bytes": len(digests) == 1, "sha256": sorted(digests),
