@@ -34,7 +34,7 @@ docs: $(VENV)/.installed-dev ## regenerate the pages under docs/reference, and w
 
 release: $(VENV)/.installed-dev ## build wheel, source archive and bill of materials into dist/, and list their sizes
 	@rm -rf dist
-	@$(BIN)/python -m build --outdir dist > /dev/null
+	@$(BIN)/python -m build --quiet --outdir dist > /dev/null
 	@$(BIN)/python .ci/supply_chain.py sbom dist/sbom.json
 	@cd dist && wc -c *
 
