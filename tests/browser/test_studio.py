@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +124,16 @@ def test_code_to_paste_works(page, translated):
     assert 'fetch("http://127.0.0.1:' in page.text_content("#snippet")
     page.click("#copy-code")
     assert page.evaluate("navigator.clipboard.readText()") == page.text_content("#snippet")
+
+
+def test_a_chosen_file_is_translated(page, translated):
+    with page.expect_file_chooser() as chooser:
+        page.click("#choose-file")
+    chooser.value.set_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"the cat\n"}])
+    with page.expect_download() as download:
+        page.click("#file-list a")
+    assert download.value.suggested_filename == "a_de.txt"
+    assert Path(download.value.path()).read_text("utf-8") == translated("the cat") + "\n"
 
 
 def test_languages_swap_with_the_text(page, pairs, translated):

@@ -1,10 +1,14 @@
-"""Files on the page: chosen or dropped, translated, and downloaded, in a real Chromium."""
+"""Files on the page: chosen or dropped, translated, and downloaded, in a real Chromium.
+
+tests/browser/test_studio.py has the shortest of these in the default run.
+"""
 
 from pathlib import Path
 
 import pytest
 
 SRT = "1\n00:00:01,000 --> 00:00:02,500\nthe cat\n"
+pytestmark = pytest.mark.slow
 STATES = "[...document.querySelectorAll('#file-list span')]"
 
 
