@@ -16,6 +16,7 @@ positions         positional encodings
 hooks             outputs of parts of a model seen or replaced, in the thread that explains only
 input_gradients   gradients of predictions with respect to the tokens that were read
 flow              gradient flow: how strongly each prediction depends on each token
+score_path        how scores change on the path from average words to the text, and where to split it
 integrated_gradients   the part of a score that came from each token, on a path split where needed
 attribution       which tokens a prediction came from; its agreement with attention
 beam_tree         the tree of a beam search, and where a reference fell out

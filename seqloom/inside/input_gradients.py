@@ -4,16 +4,18 @@
 
 x_s is the embedding of token s: the vector with which it enters the network, one definition for all architectures. The
 model runs once for all predictions: row t of the batch is the same text, and only its prediction t is differentiated.
+No row reads the target behind the last prediction of its pass, on which nothing in it depends.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from seqloom.inside.hooks import hooked
 from seqloom.inside.subject import Lacks, Subject
@@ -22,6 +24,8 @@ from seqloom.text.vocabulary import FIRST_WORD
 
 MOST_WORK = 240_000  # tokens read in all rows; a small Transformer takes about 40 seconds for them
 MOST_ROWS = 128  # texts in one backward pass: bounds the memory
+MOST_LOGITS = 1024  # predictions over the whole vocabulary in one forward pass: the same
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Question:
         positions = subject.at if subject.at is not None else range(len(subject.written_ids))
         answers = [*zip(positions, subject.written_ids, strict=True)]
         return cls(model or subject.model, subject.source_ids, subject.read_ids, answers)
+
+    def until(self, position: int) -> "Question":
+        """The same without what a decoder reads after this position."""
+        return replace(self, prefix=self.prefix[: position + 1])
 
 
 def check_work(question: Question, points: int = 1) -> None:
@@ -66,21 +74,45 @@ class Gradients:
 def input_gradients(question: Question, scales: tuple[float, ...] = (1.0,)) -> list[Gradients]:
     """The gradients of every prediction, per scale: 1 = the text, 0 = average words in its place. For eval mode."""
     rows = [(answer, scale) for scale in scales for answer in range(len(question.answers))]
-    parts = [differentiate(question, rows[at : at + MOST_ROWS]) for at in range(0, len(rows), MOST_ROWS)]
+    parts = [differentiate(question, some) for some in batches(rows)]
     joined = Gradients(*(torch.cat([getattr(part, name) for part in parts]) for name in Gradients.__annotations__))
     each = [getattr(joined, name).chunk(len(scales)) for name in Gradients.__annotations__]
     return [Gradients(*numbers) for numbers in zip(*each, strict=True)]
 
 
-def differentiate(question: Question, rows: list[tuple[int, float]]) -> Gradients:
+def batches(wanted: Sequence[T], rows: int = 1) -> Iterator[Sequence[T]]:
+    """Batches of about the same size, for one backward pass each, of things that take so many rows each."""
+    number = -(-len(wanted) * rows // MOST_ROWS)
+    for batch in range(number):
+        yield wanted[len(wanted) * batch // number : len(wanted) * (batch + 1) // number]
+
+
+def log_probs(question: Question, scales: Float[Tensor, " A"]) -> Float[Tensor, "A R"]:
+    """log p of every prediction at these scales (as in `input_gradients`), without gradients."""
+    positions, ids = torch.tensor(question.answers).T
+    found = []
+    for some in scales.split(max(1, MOST_LOGITS // len(ids))):
+        with torch.no_grad(), embeddings_as_leaves(question.model, some[:, None, None]):
+            logits = predict(question, read(question, len(some))[:, positions])
+        found.append(logits.log_softmax(-1).gather(-1, ids.expand(len(some), -1)[..., None])[..., 0])
+    return torch.cat(found)
+
+
+def predict(question: Question, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
+    """The logits of these hidden vectors; special ids are never a label."""
+    logits: Tensor = question.model.project(hidden)
+    if isinstance(question.model, Reader):
+        logits = logits.index_fill(-1, torch.arange(FIRST_WORD), float("-inf"))
+    return logits
+
+
+def differentiate(question: Question, rows: Sequence[tuple[int, float]]) -> Gradients:
     """One forward and one backward pass: row r is the prediction rows[r][0] with embeddings at the scale rows[r][1]."""
     answers = torch.tensor([question.answers[answer] for answer, _ in rows])
     scales = torch.tensor([scale for _, scale in rows])[:, None, None]
     with torch.enable_grad(), embeddings_as_leaves(question.model, scales) as leaves:
-        hidden = read(question, len(rows))
-        logits = question.model.project(hidden[torch.arange(len(rows)), answers[:, 0]])
-        if isinstance(question.model, Reader):  # special ids are never a label
-            logits = logits.index_fill(-1, torch.arange(FIRST_WORD), float("-inf"))
+        hidden = read(question.until(int(answers[:, 0].max())), len(rows))
+        logits = predict(question, hidden[torch.arange(len(rows)), answers[:, 0]])
         log_prob = logits.log_softmax(-1).gather(1, answers[:, 1:])[:, 0]
         found = torch.autograd.grad(log_prob.sum(), leaves, allow_unused=True)
     gradients = [torch.zeros_like(leaf) if part is None else part for leaf, part in zip(leaves, found, strict=True)]
@@ -88,7 +120,9 @@ def differentiate(question: Question, rows: list[tuple[int, float]]) -> Gradient
     both = [leaf.detach() for leaf in leaves]
     if not question.source:
         gradients, both = [nothing, *gradients], [nothing, *both]
-    return Gradients(log_prob.detach(), *[*gradients, nothing][:2], *[*both, nothing][:2])
+    sides = [[*gradients, nothing][:2], [*both, nothing][:2]]
+    whole = [(source, F.pad(prefix, (0, 0, 0, len(question.prefix) - prefix.shape[1]))) for source, prefix in sides]
+    return Gradients(log_prob.detach(), *whole[0], *whole[1])
 
 
 def read(question: Question, rows: int) -> Float[Tensor, "R T D"]:

@@ -7,9 +7,9 @@ same holds for each piece [u, v] of the path, so each piece shows by itself whet
 
     gap[u, v] = | sum_s a_ts[u, v]  -  (f_t(v) - f_t(u)) |
 
-A prediction may miss its change by GAP. A piece with more than its share of that, GAP / pieces, is halved: when none is
-left, all gaps together are below GAP. The sum of a piece is a Gauss-Lobatto sum. Its points include both ends, so
-it also reads f_t(u) and f_t(v). The worst pieces of all predictions go first, until the work is too much.
+A prediction may miss its change by GAP. Its pieces are planned from scores alone (score_path.py); then each gets a
+Gauss sum of gradients. While the gaps of a prediction together are above GAP, those with more than their share are
+halved, the worst pieces of all predictions first, until the work is too much.
 """
 
 from collections import Counter
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.polynomial import Legendre
 from torch import Tensor
 
-from seqloom.inside.input_gradients import MOST_ROWS, Question, differentiate
+from seqloom.inside.input_gradients import Question, batches, differentiate
+from seqloom.inside.score_path import ScorePath, Stretch, plan
 
-POINTS = 8  # per piece
+POINTS = 4  # per piece
 MOST_WORK = 120_000  # tokens read in all rows; about 20 seconds for a small Transformer
 GAP = 0.05  # of the change of the score (at least of 1 nat): the sum may miss it by this much
 
@@ -43,7 +43,7 @@ class Piece:
         return abs(float(self.tokens.sum()) - self.change)
 
     @property
-    def halves(self) -> list[tuple[int, float, float]]:
+    def halves(self) -> list[Stretch]:
         middle = (self.start + self.end) / 2
         return [(self.answer, self.start, middle), (self.answer, middle, self.end)]
 
@@ -61,24 +61,21 @@ class Integrated:
 
 def integrate(question: Question) -> Integrated:
     """Integrated gradients of every prediction."""
-    pieces = measure(question, [(answer, 0.0, 1.0) for answer in range(len(question.answers))])
-    changes = [piece.change for piece in pieces]
-    allowed = [GAP * max(1.0, abs(change)) for change in changes]
     sides = [len(question.source), len(question.prefix)]
-    left = MOST_WORK // (sum(sides) * POINTS) - len(pieces)  # pieces that may still be measured
-    while True:
-        counts = Counter(piece.answer for piece in pieces)
-        pieces.sort(key=lambda piece: piece.gap, reverse=True)
-        over = [at for at, one in enumerate(pieces) if one.gap > allowed[one.answer] / counts[one.answer]]
-        halved = set(over[: max(0, left // 2)])
-        if not halved:
-            break
+    path = ScorePath(question, MOST_WORK // (4 * sum(sides)))
+    changes = [path.change(answer, 0.0, 1.0) for answer in range(len(question.answers))]
+    allowed = [GAP * max(1.0, abs(change)) for change in changes]
+    most = MOST_WORK // (sum(sides) * POINTS)
+    pieces = measure(path, plan(path, allowed, gauss(POINTS), most))
+    left = most - len(pieces)  # pieces that may still be measured
+    while halved := set(to_halve(pieces, allowed)[: max(0, left // 2)]):
         halves = [half for at in sorted(halved) for half in pieces[at].halves]
-        pieces = [piece for at, piece in enumerate(pieces) if at not in halved] + measure(question, halves)
+        pieces = [piece for at, piece in enumerate(pieces) if at not in halved] + measure(path, halves)
         left -= len(halves)
-    total = pieces[0].tokens.new_zeros(len(changes), sum(sides))
+    total = torch.zeros(len(changes), sum(sides), dtype=pieces[0].tokens.dtype)
     for piece in pieces:
         total[piece.answer] += piece.tokens
+    counts = Counter(piece.answer for piece in pieces)
     points = [POINTS * counts[answer] for answer in range(len(changes))]
     gaps = [abs(float(row.sum()) - change) for row, change in zip(total, changes, strict=True)]
     complete = all(gap <= most for gap, most in zip(gaps, allowed, strict=True))
@@ -86,31 +83,42 @@ def integrate(question: Question) -> Integrated:
     return Integrated(source, prefix, gaps, points, complete)
 
 
-def measure(question: Question, wanted: list[tuple[int, float, float]]) -> list[Piece]:
-    """The pieces (prediction, start, end), many of them in one pass through the model."""
-    nodes, weights = lobatto(POINTS)
+def to_halve(pieces: list[Piece], allowed: list[float]) -> list[int]:
+    """The pieces with more than their share of the gap of a prediction that misses too much, the worst first."""
+    counts = Counter(piece.answer for piece in pieces)
+    missed = np.zeros(len(allowed))
+    for piece in pieces:
+        missed[piece.answer] += piece.gap
+    over = [
+        at
+        for at, one in enumerate(pieces)
+        if missed[one.answer] > allowed[one.answer] and one.gap > allowed[one.answer] / counts[one.answer]
+    ]
+    return sorted(over, key=lambda at: -pieces[at].gap)
+
+
+def measure(path: ScorePath, wanted: list[Stretch]) -> list[Piece]:
+    """These pieces of the path, many of them in one pass through the model."""
+    question = path.question
+    path.read(end for _, *ends in wanted for end in ends)
+    nodes, weights = gauss(POINTS)
     share = torch.tensor(weights, dtype=torch.float32)
     pieces: list[Piece] = []
-    for at in range(0, len(wanted), MOST_ROWS // POINTS):
-        some = wanted[at : at + MOST_ROWS // POINTS]
+    wanted = sorted(wanted, key=lambda one: question.answers[one[0]][0])  # a pass reads up to its last prediction
+    for some in batches(wanted, POINTS):
         rows = [(answer, start + node * (end - start)) for answer, start, end in some for node in nodes]
         found = differentiate(question, rows)
         tokens = []
         for gradient, embedding in zip((found.source, found.prefix), found.embeddings, strict=True):
             mean = torch.einsum("p, bpse -> bse", share.to(gradient), gradient.unflatten(0, (-1, POINTS)))
-            tokens.append(((embedding[POINTS - 1 :: POINTS] - embedding[::POINTS]) * mean).sum(-1))
-        changes = found.log_prob[POINTS - 1 :: POINTS] - found.log_prob[::POINTS]
-        rest = zip(some, torch.cat(tokens, 1), changes.tolist(), strict=True)
-        pieces += [Piece(*one, added, change) for one, added, change in rest]
+            between = embedding[POINTS - 1 :: POINTS] - embedding[::POINTS]  # from the first node to the last
+            tokens.append((between / (nodes[-1] - nodes[0]) * mean).sum(-1))
+        added = torch.cat(tokens, 1)
+        pieces += [Piece(*one, row, path.change(*one)) for one, row in zip(some, added, strict=True)]
     return pieces
 
 
-def lobatto(points: int) -> tuple[list[float], list[float]]:
-    """Nodes and weights of Gauss and Lobatto on [0, 1]: both ends and the roots of P', w = 1 / (n (n - 1) P(x)^2).
-
-    P is the Legendre polynomial of degree n - 1. The sum is exact for polynomials up to degree 2 n - 3.
-    """
-    legendre = Legendre.basis(points - 1)
-    nodes = np.array([-1.0, *np.sort(legendre.deriv().roots().real), 1.0])
-    weights = 1 / (points * (points - 1) * legendre(nodes) ** 2)
-    return ((nodes + 1) / 2).tolist(), weights.tolist()
+def gauss(points: int) -> tuple[list[float], list[float]]:
+    """Nodes and weights of Gauss and Legendre on [0, 1]; exact for polynomials up to degree 2 n - 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return ((nodes + 1) / 2).tolist(), (weights / 2).tolist()

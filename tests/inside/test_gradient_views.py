@@ -79,7 +79,7 @@ def test_a_text_too_long_for_more_points_says_so(load, monkeypatch):
     gaps, _ = gaps_and_changes(load, "transformer", lane)
     gap, note = stated_gap(lane)
     assert gap == pytest.approx(gaps.max(), rel=0.06, abs=1e-4)
-    assert "8 to 8 points" in note
+    assert "4 to 4 points" in note
     assert note.endswith("too long for more points.")
 
 
