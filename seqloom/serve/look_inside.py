@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from seqloom.runtime.translator import Translator
 
 QUICK = ("attention", "self", "gates", "beam")  # views for clients who name none: each takes milliseconds
+NO_TORCH = "This server has no torch. It translates, but it cannot show what is inside a model: no view, no what-if."
 MOST_EDITS = 64
 MOST_CHARACTERS = 600  # of a text to explain: the work grows with the square of its length
 Whole = Annotated[int, Meta(ge=0)]
@@ -113,6 +114,10 @@ async def explain(service: Service, said: ExplainRequest) -> Explained:
         )
     except (UsageError, ModelError) as error:
         raise Refusal(400, sentence(error)) from None
+    except ModuleNotFoundError as error:  # a fast engine answers without it
+        if error.name != "torch":
+            raise
+        raise Refusal(400, NO_TORCH) from None
 
 
 def find_models(service: Service, said: ExplainRequest) -> "tuple[Model, list[Translator]]":

@@ -168,7 +168,9 @@ def test_the_answer_as_a_reference_is_found_at_every_step(model):
         tree, _ = beam_tree(model, SOURCE, request, str, reference=[*found[0].ids])
         assert tree.verdict.startswith("found")
         assert all(step.in_beam for step in tree.reference)
-        assert all(step.rank <= 3 for step in tree.reference)
+        for number, step in enumerate(tree.reference, 1):  # outputs that ended there may have more, and leave the beam
+            ended = sum(node.step == number and node.fate == "finished" for node in tree.nodes)
+            assert step.rank <= 3 + ended
 
 
 def test_a_language_model_and_its_own_text(language_model):

@@ -26,6 +26,16 @@ def test_the_basis_is_the_singular_value_decomposition():
     assert (found.fitted_on, found.axes.shape) == (7, (3, 6))
 
 
+def test_the_basis_equals_that_of_scikit_learn_up_to_sign():
+    """Run where scikit-learn is installed; the test above compares with numpy's eigenvectors everywhere."""
+    decomposition = pytest.importorskip("sklearn.decomposition")
+    rows = np.random.default_rng(2).normal(size=(50, 7)).astype(np.float32) @ np.diag([6, 5, 4, 3, 2, 1, 1])
+    found, theirs = bases.fit(rows.astype(np.float32), 7), decomposition.PCA(3).fit(rows)
+    assert np.allclose(np.abs((found.axes * theirs.components_).sum(1)), 1, atol=1e-4)
+    assert np.allclose(found.explained, theirs.explained_variance_ratio_, atol=1e-5)
+    assert np.allclose(np.abs(found.points(rows)), np.abs(theirs.transform(rows)), atol=1e-3)
+
+
 def test_few_or_equal_states_make_fewer_axes_and_no_nan():
     assert bases.fit(np.ones((1, 4), np.float32), 1).points(np.ones((1, 4), np.float32)) == [[0]]
     found = bases.fit(np.ones((5, 4), np.float32), 1)

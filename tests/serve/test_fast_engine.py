@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from seqloom.runtime.translator import Translator
+from seqloom.serve.look_inside import NO_TORCH
 
 TEXTS = ["a small cat sat on the mat.", "the dog ran. then it slept!", "die Katze schläft dort", "wo ist er ? da"]
 SMALL = (
@@ -20,16 +21,21 @@ from seqloom.workflows.serve import Address, serve
 
 def ask(address):
     connection = http.client.HTTPConnection(address, timeout=60)
-    connection.request("POST", "/translate?q=a+small+cat&source=en&target=de")
-    print(connection.getresponse().read().decode())
+    for path in ("/translate", "/v1/explain", "/translate"):
+        connection.request("POST", path + "?q=a+small+cat&source=en&target=de")
+        answer = connection.getresponse()
+        print(answer.status, answer.read().decode())
+        loaded.append("torch" in sys.modules)
+        sys.modules["torch"] = None  # from now on there is none
     os.kill(os.getpid(), signal.SIGTERM)
 
 def say(greeting):
     address = next(word for word in greeting.split() if word.startswith("http://"))
     threading.Thread(target=ask, args=[urlsplit(address).netloc]).start()
 
+loaded = []
 serve(sys.argv[1:], Address(port=0), threads=1, say=say)
-sys.exit("torch was imported" if "torch" in sys.modules else 0)
+sys.exit("torch was imported" if loaded[0] else 0)
 """
 
 
@@ -116,7 +122,11 @@ def test_torch_is_loaded_beside_the_model_for_those_who_want_more(service, serve
     assert len(answers) == 2
 
 
-def test_served_and_asked_it_needs_no_torch(converted, python):
+def test_served_and_asked_it_needs_no_torch_and_says_what_it_cannot_show_without(converted, python):
     done = python("-c", SPY, converted)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"translatedText": Translator.load(converted, threads=1).translate("a small cat")}
+    answers = [line.split(" ", 1) for line in done.stdout.splitlines()]
+    assert [status for status, _ in answers] == ["200", "400", "200"]
+    translated, refused, after = (json.loads(body) for _, body in answers)
+    assert translated == after == {"translatedText": Translator.load(converted, threads=1).translate("a small cat")}
+    assert refused["error"] == NO_TORCH
