@@ -8,6 +8,7 @@ separators         what separates the columns of a table
 headers            names of columns and fields that mean source and target
 corpus             a corpus by its name (pairs.tsv, a.en,a.fr ...): format, columns, rows
 lines              reads lines: encoding, gzip, line ends, broken bytes
+unpacked           the content of gzip files, with a bound against bombs
 table_readers      tables and parallel files: rows become pairs, or faults in their place
 forms              what the files of each task hold: pairs, labels, tags, plain text
 languages          language codes in the names of files and columns

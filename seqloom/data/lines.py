@@ -5,6 +5,9 @@ Fault that names the byte; it keeps its place, so no later line shifts. So does 
 of a few bytes may hold: its length is counted and its content is not kept. Another encoding is turned into UTF-8 first
 (`encodings.Transcoded`).
 
+Two things are refused, because no data has them and reading them takes hours: a million blank lines one after the
+other, and a packed file that unpacks to hundreds of times its size.
+
 A file can be hashed while it is read, so that its SHA-256 costs no further reading (`FileHash`).
 """
 
@@ -24,12 +27,15 @@ from typing import IO, BinaryIO, NamedTuple, TypeVar
 import msgspec
 
 from seqloom.data.encodings import UTF8, Readable, Transcoded
+from seqloom.data.unpacked import Unpacked
 from seqloom.errors import DataError, UsageError, did_you_mean
 
 BLOCK_SIZE = 1 << 20
 LONGEST_LINE = 1 << 22  # bytes
+MOST_BLANK = 1_000_000  # blank lines one after the other
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
+NEWLINE = b"\n"
 STDIN = Path("-")
 ENDLESS = "endless line"
 T = TypeVar("T")
@@ -80,12 +86,18 @@ def whole_lines(path: Path) -> Iterator[str]:
 def line_blocks(
     path: Path, normalise: str, hashes: list[FileHash] | None, encoding: str, line_end: str, fold: bool
 ) -> Iterator[Sequence[str | Fault]]:
-    first_line, offset = 1, 0
+    first_line, offset, blank = 1, 0, 0
     for block in byte_blocks(path, hashes, encoding, line_end, fold):
         if isinstance(block, int):
             yield [Fault(ENDLESS, first_line, f"{block:,} bytes, {LONGEST_LINE:,} are allowed")]
-            first_line, offset = first_line + 1, offset + block
+            first_line, offset, blank = first_line + 1, offset + block, 0
             continue
+        blank = blank + block.count(b"\n") if block.isspace() else 0  # whole blocks, so that this takes no time
+        if blank > MOST_BLANK:
+            raise DataError(
+                f"{path}: more than {MOST_BLANK:,} blank lines one after the other, until line "
+                f"{first_line + block.count(NEWLINE) - 1:,}. Delete them (in both files, if this is one of two)."
+            )
         skip = len(BOM) if offset == 0 and block.startswith(BOM) else 0
         try:
             lines: Sequence[str | Fault] = split_lines(block[skip:].decode(), normalise)
@@ -240,7 +252,7 @@ def open_bytes(path: Path, hashes: list[FileHash] | None = None, unpack: bool = 
                 )
             hashed = HashingReader(raw) if hashes is not None and path != STDIN else None
             source = hashed or raw
-            yield gzip.GzipFile(fileobj=source) if packed else source  # type: ignore[misc, arg-type]
+            yield Unpacked(source, path) if packed else source  # type: ignore[misc]
             if hashes is not None and hashed:
                 hashes.append(hashed.finish(path))
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

@@ -3,7 +3,6 @@
 So a folder called NAME is always whole. The temporary ones and what a kill leaves of them: leftovers.py.
 """
 
-import os
 import shutil
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from seqloom.errors import ModelError, UsageError, WriteError
 from seqloom.files.durable import cannot_write, remove, sync_file, sync_folder
 from seqloom.files.leftovers import Busy, bring_back, clear_away, held, made_folder, put_back, scratch_folder, undo
+from seqloom.files.reading import Refused, entries_of
 
 
 def beside(folder: Path, prefix: str) -> Path:
@@ -46,14 +46,16 @@ def refuse_links(folder: Path) -> None:
 
     The folder itself may be one, for example to a larger disk.
     """
-    for place, folders, files in os.walk(folder):
-        for name in sorted([*folders, *files]):
-            if (entry := Path(place) / name).is_symlink():
-                raise ModelError(
-                    f"{entry}: a symbolic link inside {folder}; writing through it would change files elsewhere. "
-                    "Remove it, or put a copy of what it names in its place. To use a larger disk, move all of "
-                    f"{folder} there: the folder itself may be a link."
-                )
+    try:
+        link = next((entry for entry in entries_of(folder) if entry.is_symlink()), None)
+    except Refused as error:
+        raise ModelError(f"{error.filename}: {error}.") from None
+    if link is not None:
+        raise ModelError(
+            f"{link}: a symbolic link inside {folder}; writing through it would change files elsewhere. "
+            "Remove it, or put a copy of what it names in its place. To use a larger disk, move all of "
+            f"{folder} there: the folder itself may be a link."
+        )
 
 
 def sync_all(folder: Path) -> None:

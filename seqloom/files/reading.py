@@ -24,6 +24,7 @@ LOG = 2**28  # metrics.jsonl
 TEXTS = 2**30  # the texts of a validation part
 
 MOST_PARTS = 2**23  # values in a JSON file: an empty list is two bytes there and 64 in memory
+MOST_DEEP = 32  # folders inside each other
 MOST_DOTS = 200  # in a line of TOML: the parser needs the square of the parts of a key
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 KINDS = (
@@ -87,12 +88,27 @@ def check_inner_folders(folder: Path, names: Iterable[str]) -> None:
     The files in it would be regular ones of somebody else.
     """
     for name in names:
-        found = [folder / name]
-        for place, inner, _ in os.walk(folder / name):
-            found += [Path(place) / each for each in inner]
-        for each in found:
-            if leaves(each, folder):
+        if leaves(folder / name, folder):
+            raise Refused(folder / name, "a link that leaves the model folder; copy what it names")
+        for each in entries_of(folder / name):
+            if each.is_dir() and leaves(each, folder):
                 raise Refused(each, "a link that leaves the model folder; copy what it names")
+
+
+def entries_of(folder: Path) -> Iterator[Path]:
+    """Yield everything in a folder and in the folders inside it, in a fixed order; links are yielded, not followed.
+
+    The library's own walk calls itself for each folder inside a folder, so a thousand of them end it.
+    """
+    waiting = [folder] if folder.is_dir() else []
+    most = len(folder.parts) + MOST_DEEP
+    while waiting:
+        place = waiting.pop()
+        if len(place.parts) > most:
+            raise Refused(folder, f"more than {MOST_DEEP} folders inside each other, which no model has")
+        entries = sorted(place.iterdir())
+        yield from entries
+        waiting += [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
 
 
 def refuse_strange(file: Path, mode: int) -> None:

@@ -1,7 +1,11 @@
 """How much of the disk each part of a run folder takes, and what is lost when a part is deleted."""
 
+import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from seqloom.errors import ModelError
+from seqloom.files.reading import Refused, entries_of
 
 NEEDED = ("config.toml", "run.json", "tokenizer", "model.safetensors")  # by `translate`, `evaluate` and `info`
 MAY_GO = {  # part -> what is lost with it
@@ -38,8 +42,22 @@ def measure_folder(folder: Path) -> Sizes:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder; one that vanishes meanwhile counts nothing."""
+    """Return the bytes of a file, or of all files in a folder; what vanishes meanwhile counts nothing.
+
+    Links are not followed: two of them to their own folder would have no end.
+    """
     try:
-        return sum(map(size_of, path.iterdir())) if path.is_dir() else path.stat().st_size
+        inside = [] if path.is_symlink() else [*entries_of(path)]
     except FileNotFoundError:
+        inside = []
+    except Refused as error:
+        raise ModelError(f"{error.filename}: {error}.") from None
+    return sum(map(size_of_file, [path, *inside]))
+
+
+def size_of_file(path: Path) -> int:
+    try:
+        about = path.lstat()
+    except OSError:
         return 0
+    return about.st_size if stat.S_ISREG(about.st_mode) else 0

@@ -69,7 +69,7 @@ ModelName = Annotated[
     ),
 ]
 Beside = Annotated[bool, Meta(description="true or false: also those beside this model, each a lane of the document")]
-Given = Annotated[str | None, Meta(description="a text, or nothing")]
+Given = Annotated[str | None, Meta(description="a text, or nothing", extra_json_schema={"maxLength": MOST_CHARACTERS})]
 HeadsOff = Annotated[list[HeadOff], Meta(description=f"a list of at most {MOST_EDITS} heads", max_length=MOST_EDITS)]
 Attentions = Annotated[
     list[SetAttention],

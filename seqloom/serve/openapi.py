@@ -33,12 +33,15 @@ def openapi(service: Service, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     taken = [endpoint.takes for endpoint in endpoints if endpoint.takes]
     refused = [endpoint.error for endpoint in endpoints]
     _, schemas = msgspec.json.schema_components([*taken, *refused], ref_template=REFERENCE)
+    answers = []
     for endpoint in endpoints:
         (answer,), found = msgspec.json.schema_components([endpoint.answer], ref_template=REFERENCE)
         add(schemas, found)
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, answer, schemas)
+        answers.append(answer)
     for schema in schemas.values():
         narrow(schema, service)
+    for endpoint, answer in zip(endpoints, answers, strict=True):
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, answer, schemas)
     about = "Translations over HTTP. Fields may also come in the query string of a POST with an empty body."
     return {
         "openapi": "3.1.0",
@@ -76,8 +79,14 @@ def operation(endpoint: Endpoint, answer: dict[str, Any], schemas: dict[str, Any
         ]
     if endpoint.takes and endpoint.method == "POST":
         in_path = [each["name"] for each in described["parameters"]]
-        body = without(schemas[endpoint.takes.__name__], in_path) if in_path else reference_to(endpoint.takes)
-        described["requestBody"] = {"required": True, "content": {kind: {"schema": body} for kind in kinds(endpoint)}}
+        whole = schemas[endpoint.takes.__name__]
+        body = without(whole, in_path) if in_path else reference_to(endpoint.takes)
+        objects = [name for name, field in whole["properties"].items() if holds_objects(field)]
+        form = without(whole, [*in_path, *objects]) if objects else body  # a form has no way to write an object
+        described["requestBody"] = {
+            "required": True,
+            "content": {kind: {"schema": body if kind == JSON else form} for kind in kinds(endpoint)},
+        }
     return described
 
 
@@ -93,9 +102,16 @@ def reference_to(kind: type[Said]) -> dict[str, Any]:
 
 
 def without(schema: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The schema of a body whose request has these fields in its address."""
+    """The schema of a body without the fields that are in the address, or that such a body cannot hold."""
     properties = {name: field for name, field in schema["properties"].items() if name not in names}
-    return schema | {"properties": properties, "required": [name for name in schema["required"] if name not in names]}
+    required = [name for name in schema.get("required", ()) if name not in names]
+    return schema | {"properties": properties, "required": required}
+
+
+def holds_objects(field: dict[str, Any]) -> bool:
+    """Whether a field is an object, or a list of objects."""
+    inner = [*field.get("anyOf", ()), *([field["items"]] if field.get("type") == "array" else [])]
+    return "$ref" in field or field.get("type") == "object" or any(map(holds_objects, inner))
 
 
 def content(endpoint: Endpoint, answer: dict[str, Any]) -> dict[str, Any]:
@@ -114,13 +130,14 @@ def response(description: str, reference: str) -> dict[str, Any]:
 def narrow(whole: dict[str, Any], service: Service) -> None:
     """The facts of this server: its languages, models and limits."""
     names = [model.name for model in service.models.values()]
+    explained = [*names, *(name for model in service.models.values() for name in model.beside)]
     writing = [*names, *(one.name for one in service.named.values() if one.writes)]
     allowed = {
         "source": ["auto", *service.sources],
         "target": service.targets,
         "source_lang": ["", "auto", *service.sources],
         "target_lang": service.targets,
-        "model": names if "heads_off" in whole.get("properties", {}) else writing,  # only translators are explained
+        "model": explained if "heads_off" in whole.get("properties", {}) else writing,  # only translators are explained
         "id": [*names, *service.named],
         "name": [one.name for one in service.named.values() if not one.writes],
     }
@@ -142,4 +159,8 @@ def narrow(whole: dict[str, Any], service: Service) -> None:
                 kind["items"]["maxLength"] = service.limits.characters
         if schema.get("default") == "" and name in allowed:  # it may be left out, a target only if there is one
             del schema["default"]
-            whole["required"] += [name] if name == "target" and len(service.targets) > 1 else []
+            if name == "target" and len(service.targets) > 1:
+                if "model" in whole["properties"]:  # which has a target
+                    whole["anyOf"] = [{"required": ["target"]}, {"required": ["model"]}]
+                else:
+                    whole["required"] += [name]
