@@ -68,16 +68,8 @@ def train(pairs: Sequence[tuple[str, str]], seconds: float, seed: int, vocabular
     torch.manual_seed(seed)
     tokenizer = learn_tokenizer([text for pair in pairs for text in pair], vocabulary)
     encoded = [(encode(tokenizer, source), encode(tokenizer, target)) for source, target in pairs]
-    model = MarianMTModel(
-        MarianConfig(
-            vocab_size=tokenizer.get_vocab_size(), d_model=256, encoder_layers=3, decoder_layers=3, dropout=0.1,
-            encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024,
-            max_position_embeddings=512, pad_token_id=PAD, eos_token_id=END, bos_token_id=None,
-            decoder_start_token_id=PAD, forced_eos_token_id=None, scale_embedding=True, attention_dropout=0.0,
-        )
-    ).train()  # fmt: skip
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
-    halves = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    model = make_model(tokenizer.get_vocab_size())
+    optimizer, halves = make_optimizer(model), torch.ops.mkldnn._is_mkldnn_bf16_supported()
     draw, updates, passes, tokens, began = random.Random(seed), 0, 0.0, 0, time.process_time()
     while True:
         epoch = list(batches(encoded, draw))
@@ -87,15 +79,36 @@ def train(pairs: Sequence[tuple[str, str]], seconds: float, seed: int, vocabular
                 model.eval()
                 return Trained(model, tokenizer, updates, passes + number / len(epoch), tokens)
             optimizer.param_groups[0]["lr"] = RATE * min((updates + 1) / WARMUP, 1.0) * (1 - share)
-            source, labels = padded(batch)
-            with torch.autocast("cpu", torch.bfloat16, enabled=halves):
-                logits = logits_of(model, source, labels)
-            F.cross_entropy(logits.float(), labels.flatten(), label_smoothing=0.1).backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            optimizer.zero_grad()
-            updates, tokens = updates + 1, tokens + int((labels != IGNORED).sum())
+            tokens += learn(model, optimizer, batch, halves)
+            updates += 1
         passes += 1
+
+
+def make_model(vocabulary: int) -> MarianMTModel:
+    return MarianMTModel(
+        MarianConfig(
+            vocab_size=vocabulary, d_model=256, encoder_layers=3, decoder_layers=3, dropout=0.1,
+            encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024,
+            max_position_embeddings=512, pad_token_id=PAD, eos_token_id=END, bos_token_id=None,
+            decoder_start_token_id=PAD, forced_eos_token_id=None, scale_embedding=True, attention_dropout=0.0,
+        )
+    ).train()  # fmt: skip
+
+
+def make_optimizer(model: MarianMTModel) -> torch.optim.Optimizer:
+    return torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
+
+
+def learn(model: MarianMTModel, optimizer: torch.optim.Optimizer, batch: list[tuple[Ids, Ids]], halves: bool) -> int:
+    """Make one update, in bfloat16 if `halves`; the number of target tokens."""
+    source, labels = padded(batch)
+    with torch.autocast("cpu", torch.bfloat16, enabled=halves):
+        logits = logits_of(model, source, labels)
+    F.cross_entropy(logits.float(), labels.flatten(), label_smoothing=0.1).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    return int((labels != IGNORED).sum())
 
 
 def learn_tokenizer(texts: Sequence[str], vocabulary: int) -> Tokenizer:

@@ -21,10 +21,10 @@ from seqloom.evaluation.seen_in_training import count_seen, seen_warning
 from seqloom.models.api import LanguageModel
 from seqloom.runtime.folder import read_config
 from seqloom.runtime.generator import Generator
-from seqloom.tasks.api import LOGITS_AT_ONCE
 from seqloom.text.vocabulary import UNK
 
 BATCH = 2048  # tokens at once
+LOGITS_AT_ONCE = 2**22  # 16 MB of them
 LONG = 20
 Say = Callable[[str], None]
 Costs = NDArray[np.float64]

@@ -23,6 +23,7 @@ from typing import Any
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from seqloom.nn.embed import Output
 from seqloom.nn.trace import Trace
 
 State = Any
@@ -65,6 +66,7 @@ class Seq2Seq(nn.Module):
     """Encoder-decoder: base class of every model that turns one sequence into another."""
 
     target_vocab_size: int  # V
+    output: nn.Linear | Output
     key_parts: tuple[str, ...] = ("keys", "values")  # what each tuple in Memory.keys holds, by name
     state_parts: tuple[str, ...] = ("keys", "values")  # what each tuple in a State, and in Memory.last, holds
 
@@ -89,7 +91,7 @@ class Seq2Seq(nn.Module):
         return self.step(tokens, self.start(memory), memory, trace)[0]
 
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        raise NotImplementedError
+        return self.output(hidden)
 
 
 class Reader(nn.Module):
@@ -99,14 +101,19 @@ class Reader(nn.Module):
     """
 
     target_vocab_size: int  # V: labels, or tokens of the vocabulary
+    output: nn.Linear | Output
 
     def hidden(
         self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None
     ) -> Float[Tensor, "B T D"]:
         raise NotImplementedError
 
+    def before_output(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch E"]:
+        """The vectors that the output layer multiplies."""
+        return hidden
+
     def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        raise NotImplementedError
+        return self.output(self.before_output(hidden))
 
 
 class LanguageModel(Seq2Seq):

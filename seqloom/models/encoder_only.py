@@ -55,9 +55,6 @@ class TransformerReader(Reader, TransformerEncoder):
         h = self.read_source(tokens, mask, trace)
         return self.dropout(mean_over(h, mask) if self.whole_text else h)
 
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        return self.output(hidden)
-
 
 class RecurrentReader(Reader):
     """Recurrent encoder:  h_j = [f(h_{j-1}, x_j); g(h_{j+1}, x_j)], or one direction. Graves and Schmidhuber 2005."""
@@ -94,8 +91,8 @@ class RecurrentReader(Reader):
         h, _ = self.encoder(embedded, mask, part_of(trace, "encoder"))
         return self.dropout(mean_over(h, mask) if self.whole_text else h)
 
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        return self.output(self.readout(hidden))
+    def before_output(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch E"]:
+        return self.readout(hidden)
 
 
 class BagReader(Reader):
@@ -112,6 +109,3 @@ class BagReader(Reader):
         self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"], trace: Trace | None = None
     ) -> Float[Tensor, "B T D"]:
         return self.dropout(mean_over(self.source_table(tokens), mask))
-
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        return self.output(hidden)

@@ -61,9 +61,6 @@ class GPT(LanguageModel):
     ) -> tuple[Float[Tensor, "R k D"], State]:
         return self.continue_from(tokens, state, memory, trace)
 
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        return self.output(hidden)
-
     def continue_from(
         self,
         tokens: Int[Tensor, "R k"],

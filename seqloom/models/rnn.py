@@ -74,6 +74,3 @@ class RecurrentSeq2Seq(Seq2Seq):
         words = self.dropout(self.target_table(tokens) * self.embed_scale)
         hidden, state = self.decoder.read(words, state, memory, part_of(trace, "decoder"))
         return self.dropout(hidden), state
-
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        return self.output(hidden)

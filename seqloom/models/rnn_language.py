@@ -63,9 +63,6 @@ class RecurrentLanguageModel(LanguageModel):
     ) -> tuple[Float[Tensor, "R k D"], State]:
         return self.read(tokens, state, trace)
 
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        return self.output(hidden)
-
     def continue_from(
         self, tokens: Int[Tensor, "R k"], state: State, mask: Bool[Tensor, "R k"] | None, trace: Trace | None
     ) -> tuple[Float[Tensor, "R k D"], State]:

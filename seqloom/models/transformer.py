@@ -71,6 +71,3 @@ class Transformer(Seq2Seq, TransformerEncoder):
             x, kept = block(x, state["past"][depth], memory.keys[depth], visible, depth, trace, rotation)
             present.append(kept)
         return self.decoder_norm(x), {"position": position + tokens.shape[1], "past": present}
-
-    def project(self, hidden: Float[Tensor, "*batch D"]) -> Float[Tensor, "*batch V"]:
-        return self.output(hidden)

@@ -15,7 +15,7 @@ key_value_cache         keys and values of the positions read so far
 masks                   padding and causal masks; masked softmax
 embed                   embedding table and output matrix, shared or not
 readout                 the vector from which a decoder predicts the next token
-loss                    cross-entropy with label smoothing
+loss                    output layer and cross-entropy with label smoothing
 dropout                 dropout
 adapter                 low-rank adapters (LoRA)
 trace                   records attention, gates and states during a forward pass

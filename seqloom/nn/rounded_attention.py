@@ -36,7 +36,8 @@ class RoundedAttention(torch.autograd.Function):
     ) -> Float[Tensor, "B N T K"]:
         rounded = torch.get_autocast_dtype("cpu")
         ctx.types = [tensor.dtype for tensor in (queries, keys, values)]
-        queries, keys, values = queries.to(rounded), keys.to(rounded), values.to(rounded)
+        # heads are views of (B, T, D), which a product copies each time that it reads them
+        queries, keys, values = (tensor.to(rounded).contiguous() for tensor in (queries, keys, values))
         scores = (queries @ keys.mT).float().mul_(queries.shape[-1] ** -0.5)
         if mask is not None:
             scores.masked_fill_(~mask, float("-inf"))
@@ -47,7 +48,7 @@ class RoundedAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_out: Float[Tensor, "B N T K"]) -> tuple[Tensor, Tensor, Tensor, None]:
         queries, keys, values, weights = ctx.saved_tensors
-        d_out = d_out.to(weights.dtype)
+        d_out = d_out.to(weights.dtype).contiguous()
         d_weights = (d_out @ values.mT).float()
         d_scores = torch.ops.aten._softmax_backward_data(d_weights, weights.float(), -1, torch.float32)
         d_scores = d_scores.mul_(queries.shape[-1] ** -0.5).to(weights.dtype)

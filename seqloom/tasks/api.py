@@ -1,30 +1,20 @@
 """The contract of a task: which batches it reads, and the loss of a model on one batch.
 
 Training loop, checkpoints and validation are the same for all tasks. A model gives a `hidden` vector for each position,
-`project` turns it into logits, and the loss is
+its output layer turns it into logits, and the loss is
 
     loss = - sum_i log p(y_i)      over the positions with an answer only
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from seqloom.data.batch import Batch, StoreBatches
 from seqloom.data.store import Store
-from seqloom.nn.loss import Loss, cross_entropy
-
-LOGITS_AT_ONCE = 2**22  # 16 MB of logits stay in the processor's cache from the product to the softmax
-
-
-class AnyModel(Protocol):
-    """Any model: it turns hidden vectors into logits over its target vocabulary."""
-
-    target_vocab_size: int
-
-    def project(self, hidden: Tensor) -> Tensor: ...
+from seqloom.models.api import Reader, Seq2Seq
+from seqloom.nn.loss import Loss, output_loss
 
 
 class Task:
@@ -58,22 +48,13 @@ class Task:
         """Forget the carried state, because the step that it comes from went wrong."""
 
 
-def token_loss(model: AnyModel, hidden: Tensor, targets: Tensor, smoothing: float = 0.0, first: int = 0) -> Loss:
-    """Cross-entropy of hidden (M, D) against targets (M,); computes the logits of a part of the rows at a time.
+def token_loss(
+    model: Seq2Seq | Reader, hidden: Tensor, targets: Tensor, smoothing: float = 0.0, first: int = 0
+) -> Loss:
+    """Cross-entropy of hidden (M, D) against targets (M,).
 
     `first`: the smallest id that can be an answer; ids below it get no probability.
     """
-    rows = max(1, LOGITS_AT_ONCE // model.target_vocab_size)
-    losses = [
-        cross_entropy(part, wanted - first, smoothing)
-        for part, wanted in zip(logits_of(model, hidden.split(rows), first), targets.split(rows), strict=True)
-    ]
-    smoothed, nll = (torch.stack(sums).sum() for sums in zip(*losses, strict=True))
+    output = model.output
+    smoothed, nll = output_loss(hidden, output.weight[first:], output.bias[first:], targets - first, smoothing)
     return Loss(smoothed, nll, len(targets))
-
-
-def logits_of(model: AnyModel, parts: Sequence[Tensor], first: int) -> Iterator[Tensor]:
-    """Logits of the ids from `first` on. With first = 0 nothing is sliced: the gradient of a slice is an extra copy."""
-    for part in parts:
-        logits = model.project(part)
-        yield logits[:, first:] if first else logits

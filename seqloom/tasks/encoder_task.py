@@ -36,7 +36,8 @@ class EncoderTask(Task):
     def loss(self, model: nn.Module, batch: Batch, smoothing: float = 0.0, progress: float = 0.0) -> Loss:
         assert isinstance(model, Reader)
         hidden = model.hidden(batch.src, batch.src_mask)[batch.tgt_mask]  # (M, D): other positions are not projected
-        return token_loss(model, hidden, batch.tgt_out[batch.tgt_mask], smoothing, FIRST_WORD)
+        compared = model.before_output(hidden)
+        return token_loss(model, compared, batch.tgt_out[batch.tgt_mask], smoothing, FIRST_WORD)
 
 
 def put_before(rows: Tensor, first: int | bool) -> Tensor:

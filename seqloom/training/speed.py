@@ -7,6 +7,7 @@ the place of the measured one, so that no share is above 1.
 """
 
 import ctypes
+import mmap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
+HUGE_PAGES = 14  # MADV_HUGEPAGE of Linux
 LARGE = 2**30
 
 
@@ -62,11 +64,22 @@ class Timer:
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc to keep freed memory: fresh pages cost more time than the arithmetic done in them."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:  # other C libraries do not have it
-        mallopt(MMAP_THRESHOLD, LARGE)
-        mallopt(TRIM_THRESHOLD, LARGE)
+    """Tell glibc to keep freed memory: fresh pages cost more time than the arithmetic done in them.
+
+    Linux is asked for pages of 2 MB there, which the processor finds faster than 512 times as many small ones: the heap
+    grows by a block of address space, marked for them, that is freed before anything is in it.
+    """
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallopt"):  # other C libraries do not have it
+        return
+    libc.mallopt(MMAP_THRESHOLD, 2 * LARGE)
+    libc.mallopt(TRIM_THRESHOLD, 2 * LARGE)
+    libc.malloc.restype = ctypes.c_void_p
+    block = libc.malloc(ctypes.c_size_t(LARGE))
+    if block:
+        begin = -(-block // mmap.PAGESIZE) * mmap.PAGESIZE
+        libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(LARGE - mmap.PAGESIZE), HUGE_PAGES)
+        libc.free(ctypes.c_void_p(block))
 
 
 def matmul_speed(device: torch.device, precision: str = "float32", seconds: float = 0.15) -> float:

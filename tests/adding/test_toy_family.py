@@ -28,9 +28,6 @@ class Averages(Seq2Seq):
     def step(self, tokens, state, memory, trace=None):
         return torch.tanh(self.target(tokens) + state["mean"][:, None]), state
 
-    def project(self, hidden):
-        return self.output(hidden)
-
 
 @pytest.fixture
 def averages(monkeypatch):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqloom.models.api import Seq2Seq
-from seqloom.nn.loss import cross_entropy
+from seqloom.nn.loss import output_loss
 from seqloom.text.vocabulary import PAD
 from seqloom.training.precision import products_in
 
@@ -18,8 +18,8 @@ CPU = torch.device("cpu")
 def loss_and_gradients(model: Seq2Seq, source: Tensor, target: Tensor, precision: str) -> tuple[Tensor, Tensor]:
     model = deepcopy(model).float().train()
     with products_in(precision, CPU):
-        logits = model.project(model.hidden(target[:, :-1], model.encode(source, source != PAD)))
-        loss, _ = cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), 0.1)
+        hidden = model.hidden(target[:, :-1], model.encode(source, source != PAD)).flatten(0, 1)
+        loss, _ = output_loss(hidden, model.output.weight, model.output.bias, target[:, 1:].flatten(), 0.1)
     loss.backward()
     return loss.detach(), torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
 

@@ -1,11 +1,14 @@
 """The operations of a step are counted, whichever kernel does the work: three times those of the forward pass."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
 from seqloom.nn.cells import CELLS
 from seqloom.nn.recurrent import Recurrent
-from seqloom.training.speed import Speed, count_flops
+from seqloom.training.speed import Speed, count_flops, keep_freed_memory
 
 E, H = 16, 32
 
@@ -26,3 +29,13 @@ def test_no_share_is_above_one_though_the_machine_was_busy_when_it_was_measured(
     assert "a bare matrix product reaches 100 GFLOP/s on this machine; MFU is the share of it" in speed.describe()
     assert [speed.used(pace) for pace in (50, 109, 54.5, 109)] == [0.5, 1.0, 0.5, 1.0]
     assert Speed().used(50) == 0.0
+
+
+def test_the_heap_may_have_large_pages() -> None:
+    """`hg` among the flags of the heap: Linux gives it pages of 2 MB where the system allows them at all."""
+    maps = Path("/proc/self/smaps")
+    if not maps.exists() or not Path("/sys/kernel/mm/transparent_hugepage/enabled").exists():
+        pytest.skip("this system has no such pages")
+    keep_freed_memory()
+    heap = re.findall(r"\[heap\]\n(?:(?!VmFlags).*\n)*VmFlags:(.*)\n", maps.read_text())
+    assert any(" hg" in flags for flags in heap)
