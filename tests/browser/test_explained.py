@@ -183,6 +183,22 @@ def test_text_in_charts_keeps_its_size_on_a_narrow_screen(show):
     assert label.evaluate(size) > 12
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+def test_no_number_beside_an_axis_covers_its_name(show, width):
+    """A learning rate has long numbers: they are written in a smaller unit."""
+    opened = show(Explained(curves=documents.curves()), viewport={"width": width, "height": 900})
+    opened.wait_for_function("document.querySelector('#view-curves svg.chart').style.getPropertyValue('--times')")
+    names = opened.locator("#view-curves svg.chart text.label[transform]")
+    assert "learning rate, in 1e-3" in names.all_text_contents()
+    covered = """charts => charts.flatMap(chart => {
+      const boxes = which => [...chart.querySelectorAll(which)].map(one => one.getBoundingClientRect());
+      const [name] = boxes("text.label[transform]"), numbers = boxes("text[text-anchor=end]");
+      if (numbers.length < 2) return ["too few numbers"];
+      return numbers.filter(one => one.left < name.right || one.left < chart.getBoundingClientRect().left);
+    })"""
+    assert opened.locator("#view-curves svg.chart").evaluate_all(covered) == []
+
+
 def test_a_gate_opens_its_units_sorted_as_asked(show):
     opened = show(Explained(lanes=[documents.recurrent()]))
     button = opened.get_by_role("button", name="Units of forget").first

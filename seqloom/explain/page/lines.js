@@ -14,9 +14,15 @@ function ticks(low, high, log) {
     return powers.length > 1 ? powers : [low, high];
   }
   const rough = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((times) => times * power).find((each) => each >= rough);
+  const step = [1, 2, 2.5, 5, 10].map((times) => times * power).find((each) => each >= rough);
   const first = Math.ceil(low / step) * step;
   return Array.from({ length: Math.floor((high - first) / step + 1e-6) + 1 }, (_, i) => Number((first + i * step).toPrecision(12)));
+}
+
+// Numbers that would be too long beside their axis are written in a smaller unit: 0.0015 as 1.5, in 1e-3.
+function unitOf(places, log) {
+  const largest = Math.max(...places.map(Math.abs));
+  return log || largest >= 0.01 || !largest ? 1 : 10 ** (3 * Math.floor(Math.log10(largest) / 3 + 1e-9));
 }
 
 function bounds(values, log) {
@@ -35,13 +41,15 @@ export function lineChart({ title, series, xLabel, yLabel, log = false }) {
   const x = (value) => EDGE.left + (value - xs[0]) / (xs[1] - xs[0]) * (WIDE - EDGE.left - EDGE.right);
   const y = (value) => HIGH - EDGE.bottom - (flat(value) - flat(ys[0])) / (flat(ys[1]) - flat(ys[0])) * (HIGH - EDGE.top - EDGE.bottom);
   const drawn = (point) => Number.isFinite(point[1]) && (!log || point[1] > 0);
+  const levels = ticks(...ys, log), unit = unitOf(levels, log);
+  const beside = unit === 1 ? yLabel : `${yLabel}, in ${unit.toExponential()}`;
   const grid = [
-    ...ticks(...ys, log).map((value) => [shape("line", { class: "grid", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(value), y2: y(value) }),
-      shape("text", { x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value))]),
+    ...levels.map((value) => [shape("line", { class: "grid", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(value), y2: y(value) }),
+      shape("text", { x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value / unit).replace(".0e", "e"))]),
     ...ticks(...xs, false).map((value) => shape("text", { x: x(value), y: HIGH - EDGE.bottom + 16, "text-anchor": "middle" }, short(value))),
     shape("line", { class: "axis", x1: EDGE.left, x2: WIDE - EDGE.right, y1: HIGH - EDGE.bottom, y2: HIGH - EDGE.bottom }),
     shape("text", { class: "label", x: (WIDE + EDGE.left) / 2, y: HIGH - 6, "text-anchor": "middle" }, xLabel),
-    shape("text", { class: "label", transform: `translate(12 ${HIGH / 2 - 10}) rotate(-90)`, "text-anchor": "middle" }, yLabel),
+    shape("text", { class: "label", transform: `translate(12 ${HIGH / 2 - 10}) rotate(-90)`, "text-anchor": "middle" }, beside),
   ];
   const paths = series.map((one, number) => shape("polyline", {
     points: one.points.filter(drawn).map((point) => `${x(point[0]).toFixed(1)},${y(point[1]).toFixed(1)}`).join(" "),
