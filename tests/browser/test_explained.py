@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -326,6 +327,15 @@ def test_dark_and_light_follow_the_reader(show, theme):
     assert opened.evaluate("getComputedStyle(document.body).backgroundColor") != background
     again = pixel(opened, picture, 0, 9), pixel(opened, picture, 0, 0)
     assert (sum(again[0]) > sum(again[1])) == (theme == "dark")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_word_that_the_lens_is_sure_of_can_be_read(show, legible, theme):
+    lane = documents.transformer()
+    sure = [msgspec.structs.replace(one, log_probs=[0.0] * len(one.pieces)) for one in lane.lens]
+    opened = show(Explained(lanes=[msgspec.structs.replace(lane, lens=sure)]), color_scheme=theme)
+    opened.wait_for_selector("#view-lens td:has-text('100 %')")
+    legible(opened, "#view-lens")
 
 
 def test_a_right_to_left_sentence_runs_from_right_to_left(show):

@@ -33,7 +33,7 @@ function table(kind, readings, lane, selection) {
   body.paint = () => {
     const colour = scale();
     for (const { cell, share } of cells) {
-      const [red, green, blue] = colour(share * 0.55);
+      const [red, green, blue] = colour(share * 0.4);
       cell.style.background = `rgb(${red} ${green} ${blue})`;
     }
   };
