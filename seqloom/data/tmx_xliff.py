@@ -181,7 +181,7 @@ def read_units(
     with open_text(path, hashes, encoding) as stream:
         try:
             yield from parse_blocks(stream, parser, collector)
-        except (expat.ExpatError, BadMemory, ValueError) as error:
+        except (expat.ExpatError, BadMemory, ValueError, LookupError) as error:  # an encoding that does not exist
             yield from collector.units
             why = expat.ErrorString(error.code) if isinstance(error, expat.ExpatError) else str(error)
             yield Fault("bad XML", parser.CurrentLineNumber, f"{why}; the rest is not read")

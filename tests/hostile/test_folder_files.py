@@ -82,3 +82,7 @@ def undo_depth(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(deep):
         os.chdir("..")
         Path("d").rmdir()
+
+
+def test_there_are_enough_of_them():
+    assert len(KINDS) * len([*FILES, *MORE]) >= 100
