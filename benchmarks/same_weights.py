@@ -25,8 +25,8 @@ SHORT = (
 )
 RNN, TRANSFORMER, GPT = (
     "model.kind=rnn",
-    "model.kind=transformer model.heads=2 model.embed_size=0",
-    "model.kind=gpt model.heads=2",
+    "model.kind=transformer model.heads=2 model.embed_size=0 model.positions=sinusoidal",
+    "model.kind=gpt model.heads=2 model.positions=sinusoidal",
 )
 # run: (task, corpus, settings)
 RUNS: dict[str, tuple[str, str, str]] = {
