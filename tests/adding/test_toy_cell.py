@@ -30,7 +30,14 @@ def leaky(monkeypatch):
     monkeypatch.setitem(tables.CELLS, "leaky", "a leaky unit")
 
 
-@pytest.mark.parametrize("decoder", ["attention=none", "decoder=bahdanau", "decoder=luong"])
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        pytest.param("attention=none", marks=pytest.mark.slow),
+        "decoder=bahdanau",
+        pytest.param("decoder=luong", marks=pytest.mark.slow),
+    ],
+)
 def test_a_cell_is_trained_measured_and_served(leaky, through_every_verb, decoder):
     found = through_every_verb("model.kind=rnn", "model.cell=leaky", f"model.{decoder}")
     trace = Trace()

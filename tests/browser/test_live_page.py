@@ -239,6 +239,7 @@ def test_an_edit_answers_soon(opened):
     assert min(times) < 1.0, json.dumps(times)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_the_page_cannot_apply(browser, made, tmp_path):
     """Imported with its model: tokens can be deleted, and the page says that nothing else can be done to the source."""
     text = made[1].read_text("utf-8")

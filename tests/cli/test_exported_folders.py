@@ -94,6 +94,7 @@ def test_a_refusal_names_the_folder_that_the_user_gave(folder, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+@pytest.mark.slow
 def test_what_is_written_follows_the_umask(launch, folder, random_model, tmp_path):
     """Files 0666 and folders 0777, without the bits of the umask, whatever wrote them."""
     recurrent = shutil.copytree(random_model("model.kind=rnn"), tmp_path / "rnn", copy_function=shutil.copyfile)

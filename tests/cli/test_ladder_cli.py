@@ -128,6 +128,7 @@ def test_the_pages_say_what_the_document_says(climbed):
         assert f"({chart})" in (climbed / "report.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_ladder_on_dates_in_too_little_time_says_so(files, tmp_path, capsys, monkeypatch):
     """Exact match, no papers, no unqualified star, and the dates as each rung wrote them."""
     monkeypatch.setattr(ladder_report, "can_draw", lambda: False)
@@ -181,6 +182,7 @@ def test_the_same_command_again_does_nothing_anew(files, climbed, capsys, monkey
     assert [line.split()[0] for line in out.splitlines()[1:]] == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(files, climbed, tmp_path, capsys, monkeypatch):
     update = Loop.update
 

@@ -165,6 +165,7 @@ def test_asked_to_stop_it_saves_within_a_step_and_goes_on(
     assert_same_run(run, whole("rnn"))
 
 
+@pytest.mark.slow
 def test_finished_where_it_stands_and_still_going_on_exactly(
     start: Start, seqloom: Any, words_for: Any, whole: Any, tmp_path: Path
 ) -> None:
@@ -294,7 +295,7 @@ def test_a_run_by_the_clock_goes_on_in_the_time_left(start: Start, words_for: An
     assert steps == list(range(1, facts["step"] + 1))
 
 
-@pytest.mark.parametrize("kind", ["rnn", "gpt"])
+@pytest.mark.parametrize("kind", ["rnn", pytest.param("gpt", marks=pytest.mark.slow)])
 def test_a_language_model_goes_on_in_the_middle_of_a_text(
     kind: str, start: Start, tiny_pairs: Path, recipe: Path, tmp_path: Path
 ) -> None:
@@ -327,7 +328,9 @@ READERS = {  # task: (model, what becomes of a word)
 }
 
 
-@pytest.mark.parametrize("task", READERS)
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[] if task == "tag" else pytest.mark.slow) for task in READERS]
+)
 def test_readers_go_on_exactly(task: str, start: Start, tiny_pairs: Path, recipe: Path, tmp_path: Path) -> None:
     """What a masked model hides is drawn anew in each step, and after a kill the same again."""
     kind, line_of = READERS[task]

@@ -107,7 +107,9 @@ def weights_of(run: Path) -> str:
     return hash_file(run / "model.safetensors")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == "rnn" else pytest.mark.slow) for kind in KINDS]
+)
 @pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_any_number_of_processes_makes_the_same_weights(
     kind: str, world: int, start: Start, words_for: Any, whole: Any, tmp_path: Path
@@ -151,7 +153,7 @@ def test_killed_at_random_moments_and_continued_with_other_numbers(
     assert_same_run(run, whole(kind))
 
 
-@pytest.mark.parametrize("world", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("world", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_store_in_shards_makes_the_weights_of_one_in_one_piece(
     world: int, start: Start, words_for: Any, whole: Any, cut: list[str], tmp_path: Path
 ) -> None:

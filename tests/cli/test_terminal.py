@@ -75,6 +75,7 @@ def test_a_screen_forgets_what_was_erased() -> None:
     assert screen("a\r\nb\x1b[1A\r\x1b[2Kc") == ["c", "b"]
 
 
+@pytest.mark.slow
 def test_notices_stand_on_lines_of_their_own_and_bars_end_at_the_end(
     in_terminal: Callable[..., list[str]], tiny_pairs: Path, tiny_settings: list[str], tmp_path: Path
 ) -> None:

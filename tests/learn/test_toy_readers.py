@@ -93,7 +93,7 @@ def accuracy(model: Reader, task: str, batch: Batch) -> float:
         ),
         ("tag", ["model.kind=rnn", "model.cell=gru"], 110),
         pytest.param("tag", ["model.kind=transformer"], 200, marks=pytest.mark.slow),
-        ("masked", ["model.kind=transformer", "model.layers=2"], 400),
+        pytest.param("masked", ["model.kind=transformer", "model.layers=2"], 400, marks=pytest.mark.slow),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )

@@ -100,7 +100,6 @@ SETTINGS = {
 }
 EVERY_DAY = {  # with what is enough for this one task
     ("attention", "reverse"): (range(2, 6), 64, 200, 6e-3),
-    ("transformer", "copy"): (range(3, 9), 64, 150, 3e-3),
 }
 ONE_TASK = {
     "input feeding": "copy",

@@ -24,6 +24,7 @@ def references():
     return [" ".join(draw.choices([f"w{n}" for n in range(300)], k=draw.randint(6, 16))) for _ in range(150)]
 
 
+@pytest.mark.slow
 def test_p_is_that_of_approximate_randomisation(benchmark, references):
     """The gaps of the error rates reach from nothing to much, so that both kinds of verdict occur.
 

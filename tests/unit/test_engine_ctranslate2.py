@@ -74,7 +74,8 @@ def one(tmp_path_factory):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("beam", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("beam", [1, 5])
 def test_a_whole_test_set_comes_out_alike(one, data_dir, beam):
     """Ties aside: where a text is another, its score is the same."""
     texts = gzip.decompress((data_dir / "multi30k" / "test2016.en.gz").read_bytes()).decode().splitlines()

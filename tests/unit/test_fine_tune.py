@@ -81,7 +81,7 @@ def sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("kind", ["denoise", "adapters"])
+@pytest.mark.parametrize("kind", [pytest.param("denoise", marks=pytest.mark.slow), "adapters"])
 def test_killed_and_begun_again_it_ends_in_the_same_bits(
     kind: str, text: Path, begun: Any, old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

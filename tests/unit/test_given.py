@@ -174,7 +174,7 @@ def test_training_on_objects_equals_training_on_a_file(random_model: Path, tmp_p
     assert weights(tmp_path / "run") == weights(random_model)
 
 
-@pytest.mark.parametrize("again", ["the same", "used up"])
+@pytest.mark.parametrize("again", ["the same", pytest.param("used up", marks=pytest.mark.slow)])
 def test_a_stopped_run_continues_exactly_with_the_same_call(
     again: str, random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
