@@ -14,6 +14,7 @@ from seqloom.errors import UsageError, did_you_mean, has_controls
 from seqloom.files.reading import SETTINGS, Refused, parse_toml, read_file
 
 SYNONYMS = {"gpu": "cuda", "nvidia": "cuda", "processor": "cpu"}  # other words for allowed values
+MOST_SHOWN, LONGEST_SHOWN = 50, 200  # faults of a message, and characters of a name or value in it
 GONE = (("task", "respell", 0.0),)  # removed settings, each with the value that meant off
 
 
@@ -92,15 +93,24 @@ def build_config(table: Mapping[str, Any], where: str, faults: list[str] | None 
     sections = {}
     for name, settings in table.items():
         if name not in SECTIONS or not isinstance(settings, dict):
-            faults.append(f"{name}: no such section.{did_you_mean(name, SECTIONS)} Sections: {', '.join(SECTIONS)}")
+            faults.append(
+                f"{brief(name)}: no such section.{did_you_mean(name, SECTIONS)} Sections: {', '.join(SECTIONS)}"
+            )
         else:
             sections[name] = build_section(name, settings, faults)
     if not faults:
         config = Config(**sections)
         faults += [*check_together(config)]
     if faults:
-        raise UsageError(f"{where}: {len(faults)} wrong setting(s)\n" + "\n".join(f"  {fault}" for fault in faults))
+        shown = [f"  {fault}" for fault in faults[:MOST_SHOWN]]
+        shown += [f"  and {len(faults) - MOST_SHOWN:,} more"] if len(faults) > MOST_SHOWN else []
+        raise UsageError(f"{where}: {len(faults)} wrong setting(s)\n" + "\n".join(shown))
     return config
+
+
+def brief(word: str) -> str:
+    """A name or a value of a file, short enough for a message: a stranger's may have megabytes."""
+    return word if len(word) <= LONGEST_SHOWN else f"{word[: LONGEST_SHOWN - 3]}..."
 
 
 def build_section(section: str, settings: Mapping[str, Any], faults: list[str]) -> Any:
@@ -109,9 +119,9 @@ def build_section(section: str, settings: Mapping[str, Any], faults: list[str]) 
     good = {}
     for name, got in settings.items():
         if name not in fields:
-            faults.append(f"{section}.{name}: no such setting.{did_you_mean(name, fields)}")
+            faults.append(f"{section}.{brief(name)}: no such setting.{did_you_mean(name, fields)}")
         elif fault := fault_of(fields[name], got):
-            faults.append(f"{section}.{name} = {got!r}: {fault}")
+            faults.append(f"{section}.{name} = {brief(repr(got))}: {fault}")
         else:
             good[name] = msgspec.convert(got, fields[name].type, strict=True)
     return kind(**good)
