@@ -32,24 +32,35 @@ SHORT_RUN = {"max_steps": 4, "max_epochs": 0, "valid_every": 2, "save_every": 2,
 FEW_DATES = {"NUM_PAIRS": 300, "NUM_VALID": 20, "NUM_TEST": 30}
 
 
-def shrink(put: Callable[[Any, str, Any], None] = setattr) -> None:
-    """Let every training of this process be a toy, whatever its recipe and budget say."""
-    from seqloom.training import settings
-    from seqloom.workflows import demo
+def small(model: Any) -> Any:
+    """The same kind of model, tiny."""
+    sizes = {name: value for name, value in SMALL_MODEL.items() if getattr(model, name)}
+    return dataclasses.replace(model, **sizes, decoder_layers=min(model.decoder_layers, 1))
 
-    settle = settings.settle_config
+
+def shrink(put: Callable[[Any, str, Any], None] = setattr) -> None:
+    """Let every training and every plan of this process be one of a toy, whatever its recipe and budget say."""
+    from seqloom.training import settings
+    from seqloom.workflows import demo, plan
+
+    settle, load = settings.settle_config, plan.load_config
 
     def settle_toy(*given: Any) -> Any:
         config = settle(*given)
         model, text = config.model, config.text
         if not (config.train.init or model.vectors):  # else the shape is that of the earlier model, of the vectors
-            small = {name: value for name, value in SMALL_MODEL.items() if getattr(model, name)}
-            model = dataclasses.replace(model, **small, decoder_layers=min(model.decoder_layers, 1))
+            model = small(model)
             text = dataclasses.replace(text, vocab_size=min(text.vocab_size, 400))
         train = dataclasses.replace(config.train, **SHORT_RUN, threads=1, batch_tokens=512)
         return dataclasses.replace(config, model=model, text=text, train=train)
 
+    def load_toy(*given: Any) -> Any:
+        config = load(*given)
+        return dataclasses.replace(config, model=small(config.model))
+
     put(settings, "settle_config", settle_toy)
+    put(plan, "load_config", load_toy)
+    put(plan, "SECONDS", 0.5)
     for name, value in (FEW_DATES | {"WANTED": 0.0}).items():
         put(demo, name, value)
 
