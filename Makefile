@@ -41,7 +41,8 @@ release: $(VENV)/.installed-dev ## build wheel, source archive and bill of mater
 audit: $(VENV)/.installed-dev ## look up known weaknesses of every locked package (needs a network)
 	@$(BIN)/python -m venv $(VENV)/audit
 	@$(VENV)/audit/bin/python -m pip install -qq --disable-pip-version-check pip-audit
-	@$(VENV)/audit/bin/pip-audit --disable-pip --no-deps --requirement requirements-lock.txt
+	@$(VENV)/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement requirements-lock.txt \
+	  || { echo "make audit: a package has a known weakness (listed above) or could not be looked up: the latter needs the public index" >&2; exit 1; }
 
 clients: $(VENV)/.installed-dev ## run the tests with the real clients, in a throw-away environment (needs a network and node)
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && mkdir "$$folder/node" \
