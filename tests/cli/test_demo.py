@@ -153,6 +153,7 @@ def test_a_second_call_trains_nothing_and_measures_again(first, seqloom):
     assert (model.read_bytes(), model.stat().st_mtime_ns) == before
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_and_the_same_command_goes_on_to_the_same_weights(first, seqloom, tmp_path, monkeypatch):
     from seqloom.training.loop import Loop
 

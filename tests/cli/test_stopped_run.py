@@ -71,6 +71,7 @@ def test_a_damaged_checkpoint_is_passed_over(stopped: Path, call: Run, tmp_path:
     assert "no good checkpoint to finish from. Run the same `seqloom train` command again." in errors
 
 
+@pytest.mark.slow
 def test_adapters_in_a_checkpoint_answer_too(
     tiny_pairs: Path, call: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

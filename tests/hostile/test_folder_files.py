@@ -55,7 +55,13 @@ def test_links_to_their_own_folder_have_no_end(tmp_path, capfd):
     end_of(["info", folder, "--check"], capfd, [0, 4])
 
 
-@pytest.mark.parametrize("part", ["other", "tokenizer", "store", "engine", "checkpoints"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "other",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("tokenizer", "store", "engine", "checkpoints")),
+    ],
+)
 def test_a_thousand_folders_inside_each_other(tmp_path, monkeypatch, capfd, part):
     """The functions of the library that walk through folders call themselves, and a path has 4,096 bytes."""
     folder = copy_of(tmp_path)

@@ -87,7 +87,7 @@ def accuracy(model: Reader, task: str, batch: Batch) -> float:
 @pytest.mark.parametrize(
     ("task", "settings", "steps"),
     [
-        ("classify", ["model.kind=rnn", "model.cell=gru"], 100),
+        pytest.param("classify", ["model.kind=rnn", "model.cell=gru"], 100, marks=pytest.mark.slow),
         pytest.param(
             "classify", ["model.kind=transformer", "model.norm=post", "model.layers=2"], 200, marks=pytest.mark.slow
         ),

@@ -146,6 +146,7 @@ def test_a_language_code_is_one_token(imported):
     assert tokenizer.encode("</s>")[0] != EOS
 
 
+@pytest.mark.slow
 def test_an_imported_model_is_trained_on(imported, tmp_path):
     """Begun from it, opened, gone on with, translated with; each side is cut by its own pieces."""
     pairs, out = tmp_path / "pairs.tsv", tmp_path / "run"

@@ -285,6 +285,7 @@ def test_in_8_bits_every_product_with_a_weight_is_of_whole_numbers(with_engine, 
     assert scores[0] != scores[1] == pytest.approx(scores[0], abs=0.15)
 
 
+@pytest.mark.slow
 def test_what_8_bits_cost_is_told(tmp_path, capsys):
     run = make_run(tmp_path / "run", *SHAPES[0].split())
     (run / "golden.json").unlink()

@@ -129,6 +129,7 @@ def test_each_sentence_has_its_own_length_limit(tmp_path, beam):
     assert not any(ranked[0].ended for ranked in found)
 
 
+@pytest.mark.slow
 def test_an_output_longer_than_its_positions_is_left_to_torch(tmp_path):
     folder = make_run(tmp_path / "run", *SHAPES[0], end=-20.0)
     make_engine(folder, tell=print)
