@@ -78,7 +78,7 @@ def test_what_if_it_looked_elsewhere_or_a_gate_were_closed(server):
         ({"gates": [{"map": "x", "position": 0, "value": 2}]}, "gates must be a list of at most 64 gates with"),
         ({"gates": [{"map": "(", "position": 0, "value": 1}]}, "(: this model has no such part."),
         ({"q": "a" * 601}, "A text of 601 characters is too long to explain; the most is 600."),
-        ({"q": "a\n" * 2500}, "A text of 5000 characters is too long to explain; the most is 600."),
+        ({"q": "a\n" * 2500}, "A text of 5,000 characters is too long to explain; the most is 600."),
         ({"q": " "}, "the text is empty: give a text to explain."),
     ],
 )
